@@ -4,6 +4,8 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/explain/explain.hpp"
+#include "strata/report/explain_report.hpp"
 
 #include <fmt/format.h>
 
@@ -14,11 +16,23 @@
 namespace strata {
 namespace {
 
+/// The findings of a recording, as the page shows those of any profile. Their costs are of the
+/// whole recording.
+Explanation trace_explanation(const TraceReport& report) {
+  Explanation explanation{.subject = report.profile->subject,
+                          .evidence = Evidence::measured,
+                          .machine_title = report.profile->subject.machine_title};
+  for (const DeviceRow& device : report.tables.devices)
+    explanation.time_s += 1e-9 * static_cast<double>(device.span_ns);
+  explanation.findings = report.findings;
+  return explanation;
+}
+
 PageSection trace_page_part(const TraceReport& report, const Provenance& provenance) {
   PageSection part{.name = std::filesystem::path(report.file).stem().string(),
                    .document = to_json(std::span(&report, 1), provenance)};
-  for (const ProfileFinding& finding : report.findings)
-    part.notes.push_back(fmt::format("{}: {}", kind_of(finding.code).title, finding.what));
+  if (!report.findings.empty())
+    part.extras.emplace_back("explanation", to_json(trace_explanation(report), provenance));
   return part;
 }
 

@@ -86,7 +86,7 @@ test("a machine has a roof for every peak and every number with its source", asy
   );
   const lines = await texts(section.locator("table.numbers tbody tr"));
   for (const peak of peaks)
-    assert.ok(lines.some((line) => line.includes(`peaks.${peak.dtype}.${peak.unit}`) && line.includes(peak.source.slice(0, 40))));
+    assert.ok(lines.some((line) => line.includes(`peaks, ${peak.dtype} ${peak.unit}`) && line.includes(peak.source.slice(0, 40))));
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   quiet(page);
   await page.close();

@@ -3,6 +3,7 @@
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { h, s } from "./dom";
 import { formatTick, type Unit } from "./units";
+import "./parts.css";
 
 export type Scale = ScaleContinuousNumeric;
 
@@ -12,6 +13,8 @@ export interface Axis {
   domain: [number, number];
   isLog?: boolean;
   isExact?: boolean; // ends where the data end, not at a tick
+  isWhole?: boolean; // numbers between the whole ones mean nothing
+  at?: number[]; // where ticks stand, where there is room for all
 }
 
 export interface Frame {
@@ -40,6 +43,17 @@ export function scaleOf(axis: Axis, range: [number, number]): Scale {
 
 /// Capacities are read in powers of two, so their ticks are there, too.
 function ticksOf(scale: Scale, axis: Axis, room: number, spacing: number): number[] {
+  const ticks = roundTicks(scale, axis, room, spacing);
+  if (axis.at && axis.at.length > 0 && haveRoom(axis.at, scale, spacing)) return axis.at;
+  return axis.isWhole ? ticks.filter(Number.isInteger) : ticks;
+}
+
+function haveRoom(ticks: number[], scale: Scale, spacing: number): boolean {
+  const places = ticks.map((tick) => scale(tick)).sort((a, b) => a - b);
+  return places.every((place, i) => i === 0 || place - (places[i - 1] ?? 0) > 0.6 * spacing);
+}
+
+function roundTicks(scale: Scale, axis: Axis, room: number, spacing: number): number[] {
   const most = Math.max(2, Math.floor(room / spacing));
   if (!axis.isLog) {
     if (axis.unit !== "capacity") return scale.ticks(most);
@@ -77,10 +91,17 @@ export function frame(title: string, size: { width: number; height: number }, x:
   const yScale = scaleOf(y, [height, 0]);
   const clip = `clip${clips++}`;
   const grid = s("g", { class: "grid", "aria-hidden": "true" });
-  for (const tick of ticksOf(xScale, x, width, x.isLog ? 60 : 80)) {
+  let free = -Infinity; // from where on there is room for the next name
+  for (const tick of ticksOf(xScale, x, width, x.isLog ? 60 : 80).sort((a, b) => a - b)) {
     const at = xScale(tick);
     grid.append(s("line", { x1: at, x2: at, y1: 0, y2: height }));
-    grid.append(s("text", { x: at, y: height + 16, "text-anchor": "middle" }, tickText(tick, x)));
+    const half = 3.2 * tickText(tick, x).length;
+    if (at - half < free) continue;
+    free = at + half + 6;
+    // The last one would be cut at the edge.
+    const isLast = at > width - 34;
+    const place = isLast ? { x: Math.min(at + 16, width + margin.right), anchor: "end" } : { x: at, anchor: "middle" };
+    grid.append(s("text", { x: place.x, y: height + 16, "text-anchor": place.anchor }, tickText(tick, x)));
   }
   for (const tick of ticksOf(yScale, y, height, 42)) {
     const at = yScale(tick);
@@ -147,13 +168,35 @@ export function pathOf(points: (readonly [number, number])[]): string {
 }
 
 /// Names and their colours, below a chart. Long lists stay short.
-export function legend(entries: { name: string; color: string; isOpen?: boolean }[], most = 16): HTMLElement {
+export function legend(
+  entries: { name: string; color: string; isOpen?: boolean; dash?: string | undefined }[],
+  most = 16,
+): HTMLElement {
   const list = h("ul", { class: "legend" });
   for (const entry of entries.slice(0, most)) {
-    const swatch = h("span", { class: entry.isOpen ? "swatch open" : "swatch" });
+    const swatch = entry.dash
+      ? s(
+          "svg",
+          { class: "line-swatch", width: 22, height: 10, "aria-hidden": "true" },
+          s("line", { x1: 0, x2: 22, y1: 5, y2: 5, class: "line", stroke: entry.color, "stroke-dasharray": entry.dash }),
+        )
+      : h("span", { class: entry.isOpen ? "swatch open" : "swatch" });
     swatch.style.setProperty("--swatch", entry.color);
     list.append(h("li", {}, swatch, h("bdi", {}, entry.name)));
   }
   if (entries.length > most) list.append(h("li", {}, `and ${entries.length - most} more`));
   return list;
+}
+
+/// What the shades of a map mean: the scale with the numbers at its ends and in the middle.
+export function scaleBar(shade: (share: number) => string, name: (share: number) => string): SVGSVGElement {
+  const [width, steps] = [256, 32];
+  const svg = s("svg", { class: "scale", width: width + 120, height: 30, role: "img", "aria-label": `dark: ${name(0)}, light: ${name(1)}` });
+  for (let i = 0; i < steps; i++)
+    svg.append(
+      s("rect", { x: 60 + (i * width) / steps, y: 0, width: width / steps, height: 11, fill: shade(i / (steps - 1)), "shape-rendering": "crispEdges" }),
+    );
+  for (const share of [0, 0.5, 1])
+    svg.append(s("text", { x: 60 + share * width, y: 25, "text-anchor": "middle" }, name(share)));
+  return svg;
 }

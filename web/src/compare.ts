@@ -1,91 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two profiles side by side, the largest differences first.
-import { h, menu, name } from "./dom";
+// Two profiles side by side: by type first, then as fine as one asks.
+import { difference, pairsOf, ratio, reached, restPair, type By, type Pair, type TimeKey } from "./compare_pairs";
+import { h, menu } from "./dom";
 import { Marks } from "./links";
-import { iterationOf, rowsOf, waitOf, type GroupKey, type Row } from "./rows";
-import { isProfile, type ComparisonDocument, type Document } from "./schema";
+import { iterationOf, rowsOf, waitOf, type Row } from "./rows";
+import { isProfile, type ComparisonDocument, type Document, type Part, type ProfileDocument } from "./schema";
+import { sortableTable, type SortColumn } from "./sortable";
+import { matchesWords } from "./table_lines";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
-
-const mostLines = 200;
-
-export interface Pair {
-  name: string;
-  layer: string;
-  first: number | null; // seconds; null: not there
-  second: number | null;
-}
-
-type By = "row" | "layer" | "op" | "block" | "pass";
-
-/// One result may have its backward pass in two parts where the other has it in one: the coarser names win.
-function passNames(first: Row[], second: Row[]): (pass: string) => string {
-  const split = (rows: Row[]) =>
-    rows.some((row) => row.pass === "backward_input" || row.pass === "backward_weight");
-  if (split(first) && split(second)) return (pass) => pass;
-  return (pass) => (pass === "backward_input" || pass === "backward_weight" ? "backward" : pass);
-}
-
-/// Which number of a row is compared.
-type TimeKey = "time_s" | "expected_s";
-
-export function pairsOf(first: Row[], second: Row[], by: By, time: TimeKey = "time_s"): Pair[] {
-  const passOf = passNames(first, second);
-  const pairs = new Map<string, Pair>();
-  const add = (row: Row, side: "first" | "second") => {
-    const key =
-      by === "row"
-        ? `${row.layer} ${passOf(row.pass)}`
-        : by === "pass"
-          ? passOf(row.pass)
-          : row[by as GroupKey];
-    let pair = pairs.get(key);
-    if (!pair)
-      pairs.set(
-        key,
-        (pair = {
-          name: key,
-          layer: by === "row" || by === "layer" ? row.layer : "",
-          first: null,
-          second: null,
-        }),
-      );
-    pair[side] = (pair[side] ?? 0) + (row.numbers[time] ?? row.numbers.time_s ?? 0);
-  };
-  for (const row of first) add(row, "first");
-  for (const row of second) add(row, "second");
-  const difference = (pair: Pair) => Math.abs((pair.second ?? 0) - (pair.first ?? 0));
-  return [...pairs.values()].sort((a, b) => difference(b) - difference(a));
-}
-
-function line(pair: Pair, most: number, marks: Marks): HTMLElement {
-  const difference = (pair.second ?? 0) - (pair.first ?? 0);
-  const bar = h("span", { class: difference > 0 ? "diff more" : "diff less" });
-  bar.style.width = `${(50 * Math.abs(difference)) / (most || 1)}%`;
-  const ratio = pair.first && pair.second !== null ? pair.second / pair.first : null;
-  const row = h(
-    "tr",
-    {},
-    h("td", {}, name(pair.name, 48)),
-    h("td", { class: "n" }, format(pair.first, "s")),
-    h("td", { class: "n" }, format(pair.second, "s")),
-    h("td", { class: "n" }, `${difference > 0 ? "+" : ""}${format(difference, "s")}`),
-    h(
-      "td",
-      { class: "n" },
-      ratio === null ? (pair.first === null ? "only second" : "only first") : format(ratio, "ratio"),
-    ),
-    h("td", { class: "diff-cell" }, bar),
-  );
-  if (pair.layer !== "") marks.add(row, { layer: pair.layer });
-  return row;
-}
 
 interface Compared {
   names: [string, string];
   iterations: [number, number]; // seconds
+  gaps: [number, number]; // between kernels, seconds
+  batches: [number | null, number | null];
   rows: [Row[], Row[]];
   time: TimeKey;
+  isMeasured: boolean; // the second
   controls: HTMLElement[];
 }
 
@@ -102,37 +34,50 @@ function iterationIn(document: Document, time: TimeKey): number {
   return time === "expected_s" ? waitOf(document) : iterationOf(document);
 }
 
+function batchOf(document: Document | undefined): number | null {
+  return (document && isProfile(document) && document.model?.batch) || null;
+}
+
+function gapsOf(document: ProfileDocument): number {
+  const gaps = document.totals?.gap_time_s;
+  return typeof gaps === "number" ? gaps : 0;
+}
+
+/// The results that a comparison of the program is of, where they are in the page.
+export function sidesOf(parts: Part[], document: ComparisonDocument): [Part | undefined, Part | undefined] {
+  const profiles = parts.filter((part) => isProfile(part.document));
+  const named = (label: string) => profiles.find((part) => part.name === label);
+  return [named(document.a.file), named(document.b.file)];
+}
+
+function rowsOfComparison(document: ComparisonDocument, side: "a" | "b"): Row[] {
+  return document.rows.flatMap((row, index): Row[] => {
+    const numbers = row[side];
+    if (numbers === null) return [];
+    const { layer, pass, op, block } = row;
+    return [{ index, layer, pass, op, block, class: "", bound: "", cause: "", numbers: { ...numbers } }];
+  });
+}
+
+function comparedByProgram(context: Context, document: ComparisonDocument): Compared {
+  const sides = sidesOf(context.report.parts, document);
+  const { a, b } = document.totals;
+  return {
+    names: [document.a.file, document.b.file],
+    iterations: [a.time_s, b.time_s],
+    gaps: [a.gap_time_s ?? 0, b.gap_time_s ?? 0],
+    batches: [batchOf(sides[0]?.document), batchOf(sides[1]?.document)],
+    rows: [rowsOfComparison(document, "a"), rowsOfComparison(document, "b")],
+    time: "time_s",
+    isMeasured: document.b.evidence === "measured",
+    controls: [],
+  };
+}
+
 /// Of a comparison that the program made, what it says; else of two profiles of the page.
 function comparedIn(context: Context): Compared | null {
   const { report, state, part } = context;
-  if (part.document.kind === "comparison") {
-    const document = part.document as ComparisonDocument;
-    const side = (key: "a" | "b") =>
-      document.rows.flatMap((row, index): Row[] =>
-        row[key] === null
-          ? []
-          : [
-              {
-                index,
-                layer: row.layer,
-                pass: row.pass,
-                op: row.op,
-                block: row.block,
-                class: "",
-                bound: "",
-                cause: "",
-                numbers: { ...row[key] },
-              },
-            ],
-      );
-    return {
-      names: [document.a.file, document.b.file],
-      iterations: [document.totals.a.time_s, document.totals.b.time_s],
-      rows: [side("a"), side("b")],
-      time: "time_s",
-      controls: [],
-    };
-  }
+  if (part.document.kind === "comparison") return comparedByProgram(context, part.document as ComparisonDocument);
   const profiles = report.parts
     .map((each, at) => ({ part: each, at }))
     .filter((each) => isProfile(each.part.document));
@@ -140,8 +85,9 @@ function comparedIn(context: Context): Compared | null {
     profiles.find(({ at }) => String(at) === state.get(key)) ?? profiles[otherwise];
   const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
   if (!a || !b) return null;
+  const [first, second] = [a.part.document as ProfileDocument, b.part.document as ProfileDocument];
   const choices = profiles.map((each) => ({ value: String(each.at), label: each.part.name }));
-  const usual = timeIn([a.part.document, b.part.document]);
+  const usual = timeIn([first, second]);
   const time = state.get("cmptimes") === "limit" ? "time_s" : usual;
   const times = [
     { value: "", label: "expected" },
@@ -149,9 +95,12 @@ function comparedIn(context: Context): Compared | null {
   ];
   return {
     names: [a.part.name, b.part.name],
-    iterations: [iterationIn(a.part.document, time), iterationIn(b.part.document, time)],
+    iterations: [iterationIn(first, time), iterationIn(second, time)],
+    gaps: [gapsOf(first), gapsOf(second)],
+    batches: [batchOf(first), batchOf(second)],
     rows: [rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? []],
     time,
+    isMeasured: second.evidence === "measured",
     controls: [
       menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
       menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
@@ -163,69 +112,176 @@ function comparedIn(context: Context): Compared | null {
 }
 
 const groupings: { value: By; label: string }[] = [
-  { value: "row", label: "layer and pass" },
-  { value: "layer", label: "layer" },
   { value: "op", label: "type" },
   { value: "block", label: "block" },
   { value: "pass", label: "pass" },
+  { value: "layer", label: "layer" },
+  { value: "row", label: "layer and pass" },
 ];
 
-function pairTable(names: [string, string], pairs: Pair[], marks: Marks): HTMLElement {
-  const most = Math.abs((pairs[0]?.second ?? 0) - (pairs[0]?.first ?? 0));
-  const head = ["", ...names, "difference", "ratio", ""];
-  return h(
-    "div",
-    { class: "wide tall" },
-    h(
-      "table",
-      { class: "small compare" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ...head.map((each, i) => h("th", { class: i > 0 && i < 5 ? "n" : undefined }, h("bdi", {}, each))),
-        ),
-      ),
-      h("tbody", {}, ...pairs.slice(0, mostLines).map((pair) => line(pair, most, marks))),
-    ),
-  );
+/// Where batches differ, times of an iteration say little: those of a sample do.
+function perSample({ batches: [a, b] }: Compared): [number, number] | null {
+  return a !== null && b !== null && a !== b ? [a, b] : null;
+}
+
+const passColumn: SortColumn<Pair> = { key: "pass", label: "pass", unit: "text", value: (pair) => pair.pass };
+
+function barOf(pair: Pair, most: number): HTMLElement {
+  const bar = h("span", { class: difference(pair) > 0 ? "diff more" : "diff less" });
+  bar.style.width = `${(50 * Math.abs(difference(pair))) / (most || 1)}%`;
+  return bar;
+}
+
+function columnsOf(compared: Compared, by: By, pairs: Pair[]): SortColumn<Pair>[] {
+  const [, b] = compared.names;
+  const most = pairs.reduce((all, pair) => Math.max(all, Math.abs(difference(pair))), 0);
+  const batches = perSample(compared);
+  const time = (key: "first" | "second", at: 0 | 1): SortColumn<Pair> => ({
+    key: `${key}_s`,
+    label: compared.names[at],
+    unit: "s",
+    value: (pair) => pair[key],
+    show: (pair) => timeCell(pair[key], batches?.[at] ?? null),
+  });
+  const rates: SortColumn<Pair>[] = batches
+    ? [
+        {
+          key: "ratio_per_sample",
+          label: "ratio a sample",
+          unit: "ratio",
+          value: (pair) => ((each) => (each === null ? null : (each * batches[0]) / batches[1]))(ratio(pair)),
+        },
+      ]
+    : [];
+  return [
+    { key: "name", label: by === "row" ? "layer" : (groupings.find((each) => each.value === by)?.label ?? ""), unit: "text", value: (pair) => pair.name },
+    ...(by === "row" ? [passColumn] : []),
+    time("first", 0),
+    time("second", 1),
+    {
+      key: "difference_s",
+      label: "difference",
+      unit: "s",
+      value: difference,
+      order: (pair) => Math.abs(difference(pair)),
+      show: (pair) => h("span", {}, `${difference(pair) > 0 ? "+" : ""}${format(difference(pair), "s")}`),
+    },
+    {
+      key: "ratio",
+      label: "ratio",
+      unit: "ratio",
+      value: ratio,
+      show: (pair) =>
+        h("span", {}, ratio(pair) === null ? (pair.first === null ? "only second" : "only first") : format(ratio(pair), "ratio")),
+    },
+    ...rates,
+    {
+      key: "bar",
+      label: "less, more",
+      about: "the difference as a bar: to the left the second is faster",
+      unit: "text",
+      kind: "diff-cell",
+      value: () => null,
+      show: (pair) => barOf(pair, most),
+      isPicture: true,
+    },
+    {
+      key: "reached",
+      label: `${b} reached`,
+      about: "rates of the second, and how much more work it counts",
+      unit: "text",
+      kind: "reached",
+      value: (pair) => reached(pair, compared.isMeasured),
+    },
+  ];
+}
+
+/// Below the time of the iteration that of a sample, where batches differ.
+function timeCell(time: number | null, batch: number | null): HTMLElement {
+  const cell = h("span", {}, format(time, "s"));
+  if (batch !== null && time !== null) cell.append(h("small", {}, `${format(time / batch, "s")} a sample`));
+  return cell;
+}
+
+function answer(compared: Compared): HTMLElement {
+  const [first, second] = compared.iterations;
+  const [a, b] = compared.names.map((name) => h("bdi", {}, name)) as [HTMLElement, HTMLElement];
+  const batches = perSample(compared);
+  const times = `: ${first > 0 ? format(second / first, "ratio") : "–"}.`;
+  const line = h("p", { class: "lead" }, b, ` takes ${format(second, "s")} where `, a, ` takes ${format(first, "s")}${times}`);
+  if (batches && first > 0) {
+    const [one, other] = [first / batches[0], second / batches[1]];
+    line.append(
+      ` The batches are ${batches[0]} and ${batches[1]}: a sample takes ${format(other, "s")} and ${format(one, "s")}, ${format(other / one, "ratio")}.`,
+    );
+  }
+  return line;
+}
+
+/// A pair opens what it is made of, or the layer.
+function open(context: Context, by: By, pair: Pair, row: HTMLElement, marks: Marks): void {
+  if (pair.layer !== "") {
+    marks.add(row, { layer: pair.layer });
+    return;
+  }
+  const key = { op: "type", block: "block", pass: "pass" }[by as "op" | "block" | "pass"];
+  const word = pair.name.split(/\s/)[0] ?? "";
+  if (pair.op === "" || word === "") return;
+  row.addEventListener("click", () => {
+    context.state.set("cmpfind", `${key}:${word}`);
+    context.state.set("cmpby", "row");
+  });
+}
+
+function searchField(context: Context): HTMLElement {
+  const { state } = context;
+  const field: HTMLInputElement = h("input", {
+    type: "search",
+    placeholder: "search: conv pass:forward",
+    "aria-label": "Search what is compared",
+    value: state.get("cmpfind"),
+    input: () => state.set("cmpfind", field.value),
+  });
+  state.on(["cmpfind"], () => {
+    if (field.value !== state.get("cmpfind")) field.value = state.get("cmpfind");
+  });
+  return field;
 }
 
 function render(context: Context, element: HTMLElement): void {
   const { state } = context;
   const marks = new Marks(context.links);
+  const lead = h("div", {});
+  const menus = h("div", { class: "controls" });
   const body = h("div", {});
-  element.append(body);
-  remade(context, ["cmpa", "cmpb", "cmpby", "cmptimes"], () => {
+  element.append(lead, h("div", { class: "controls" }, searchField(context), menus), body);
+  remade(context, ["cmpa", "cmpb", "cmpby", "cmptimes", "cmpfind", "cmpsort"], () => {
     marks.clear();
     const compared = comparedIn(context);
     if (!compared) return;
-    const by = groupings.find((each) => each.value === state.get("cmpby"))?.value ?? "row";
-    const pairs = pairsOf(compared.rows[0], compared.rows[1], by, compared.time);
-    const [first, second] = compared.iterations;
-    const [a, b] = compared.names;
+    const by = groupings.find((each) => each.value === state.get("cmpby"))?.value ?? "op";
+    const words = state.get("cmpfind").toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const found = (rows: Row[]) => (words.length === 0 ? rows : rows.filter((row) => matchesWords(row, words)));
+    const pairs = pairsOf(found(compared.rows[0]), found(compared.rows[1]), by, compared.time);
+    const hasGaps = words.length === 0 && compared.gaps.some((gap, i) => gap > 0.005 * (compared.iterations[i] ?? 0));
+    if (by === "op" && hasGaps) pairs.push(restPair("between kernels", ...compared.gaps));
+    lead.replaceChildren(answer(compared));
+    menus.replaceChildren(
+      ...compared.controls,
+      menu("by", groupings, by, (value) => state.set("cmpby", value === "op" ? "" : value)),
+    );
     body.replaceChildren(
-      h(
-        "div",
-        { class: "controls" },
-        ...compared.controls,
-        menu("by", groupings, by, (value) => state.set("cmpby", value)),
+      sortableTable(
+        pairs,
+        columnsOf(compared, by, pairs),
+        {
+          sort: state.get("cmpsort", "-difference_s"),
+          onSort: (sort) => state.set("cmpsort", sort === "" ? "none" : sort),
+          about: "What is compared",
+        },
+        (row, pair) => open(context, by, pair, row, marks),
+        "small compare",
       ),
-      h(
-        "p",
-        { class: "lead" },
-        h(
-          "bdi",
-          {},
-          `${b} takes ${format(second, "s")} where ${a} takes ${format(first, "s")}: ${first > 0 ? format(second / first, "ratio") : "–"}.`,
-        ),
-      ),
-      pairTable(compared.names, pairs, marks),
-      pairs.length > mostLines
-        ? h("p", { class: "dim" }, `the ${mostLines} largest differences of ${pairs.length}`)
-        : "",
     );
   });
 }

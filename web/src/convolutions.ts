@@ -2,7 +2,8 @@
 // Strategies of convolution: time and scratch memory over a swept size, what their kernels do, and why some are missing.
 import { frame, legend, linearDomain, logDomain, type Axis } from "./chart";
 import { h, menu, s } from "./dom";
-import { color } from "./palette";
+import { Colors, roleColor } from "./palette";
+import { roving, withTipAnyhow } from "./roving";
 import type { ConvCell, ConvDocument, ConvSeries } from "./schema";
 import { withTip } from "./tooltip";
 import { format, percent } from "./units";
@@ -42,6 +43,11 @@ function gridOf(document: ConvDocument, series: ConvSeries, pass: string): Grid 
   return { series, pass, strategies, cell };
 }
 
+/// By all strategies of the document, so that they have the same colours in every picture and in the figures.
+function colorsOf(document: ConvDocument): Colors {
+  return new Colors(document.strategies.map((each) => each.name));
+}
+
 function isVendor(document: ConvDocument, strategy: string): boolean {
   return document.strategies.find((each) => each.name === strategy)?.is_vendor ?? false;
 }
@@ -65,7 +71,10 @@ function lines(
       grid.series.points.map((_, point) => at(point)),
       false,
     ),
+    isWhole: true,
+    at: grid.series.points.length <= 12 ? grid.series.points.map((_, point) => at(point)) : [],
   };
+  const colors = colorsOf(document);
   const y: Axis =
     what === "time_s"
       ? { label: "time", unit: "s", isLog: true, domain: logDomain(values) }
@@ -78,7 +87,7 @@ function lines(
     x,
     y,
   );
-  grid.strategies.forEach((strategy, index) => {
+  grid.strategies.forEach((strategy) => {
     const spots: [number, number, ConvCell][] = [];
     grid.series.points.forEach((_, point) => {
       const cell = grid.cell(point, strategy);
@@ -90,13 +99,13 @@ function lines(
       s("path", {
         d: spots.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)},${py.toFixed(1)}`).join(""),
         class: "line",
-        stroke: color(index),
+        stroke: colors.of(strategy),
         "stroke-dasharray": isVendor(document, strategy) ? "5 3" : undefined,
       }),
     );
     for (const [px, py, cell] of spots) {
-      const dot = s("circle", { cx: px, cy: py, r: 3, fill: color(index), class: "dot" });
-      withTip(dot, strategy, () => [
+      const dot = s("circle", { cx: px, cy: py, r: 3, fill: colors.of(strategy), class: "dot", "data-name": `${strategy}: ${format(cell.time_s, "s")}` });
+      withTipAnyhow(dot, strategy, () => [
         ["time", format(cell.time_s, "s")],
         ["scratch", format(cell.scratch_bytes, "capacity")],
         ["rate", format(cell.direct_flop_per_s, "flop/s")],
@@ -104,6 +113,7 @@ function lines(
       drawn.area.append(dot);
     }
   });
+  roving(drawn.svg, ".dot", (mark) => mark.getAttribute("data-name") ?? "");
   return drawn.figure;
 }
 
@@ -122,6 +132,7 @@ function table(grid: Grid): HTMLElement {
           "td",
           {
             class: time !== undefined && time === best ? "n best" : "n",
+            "data-value": time ?? "",
             title: cell?.reason ?? point.refusal,
           },
           time === undefined ? (cell ? cell.status : "–") : format(time, "s"),
@@ -154,7 +165,7 @@ function roles(grid: Grid, point: number): HTMLElement {
     for (const role of cell.roles ?? []) {
       const part = h("span", { class: "bar" });
       part.style.width = `${(100 * role.time_s) / sum}%`;
-      part.style.setProperty("--swatch", color(all.indexOf(role.role)));
+      part.style.setProperty("--swatch", roleColor(role.role));
       withTip(part, `${strategy}: ${role.role}`, () => [
         ["time", format(role.time_s, "s")],
         ["share", percent(role.time_s / sum)],
@@ -171,7 +182,7 @@ function roles(grid: Grid, point: number): HTMLElement {
       ),
     );
   }
-  return h("div", {}, list, legend(all.map((role, i) => ({ name: role, color: color(i) }))));
+  return h("div", {}, list, legend(all.map((role) => ({ name: role, color: roleColor(role) }))));
 }
 
 function refusals(document: ConvDocument, grid: Grid): HTMLElement | "" {
@@ -247,10 +258,10 @@ function render(context: Context, element: HTMLElement, width: number): void {
         : "",
       series.is_sweep
         ? legend(
-            grid.strategies.map((each, i) => ({
+            grid.strategies.map((each) => ({
               name: each,
-              color: color(i),
-              isOpen: isVendor(document, each),
+              color: colorsOf(document).of(each),
+              dash: isVendor(document, each) ? "5 3" : undefined,
             })),
             24,
           )

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the data in the page: base64 of a zlib stream, or plain JSON where the program was built without zlib.
 import type { Report } from "./schema";
+import { unpackSweeps } from "./sweep_columns";
 
 async function inflated(base64: string): Promise<string> {
   const binary = atob(base64);
@@ -17,5 +18,5 @@ export async function loadReport(): Promise<Report> {
   const isPacked = element.getAttribute("type")?.startsWith("application/zlib");
   const json = isPacked ? await inflated(text) : text;
   element.remove(); // a large page need not hold it twice
-  return JSON.parse(json) as Report;
+  return unpackSweeps(JSON.parse(json) as Report);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine: its roofs, how its bandwidth falls with the working set, and every number with where it comes from. And two
 // machines side by side.
-import { frame, legend, logDomain, pathOf } from "./chart";
+import { cardList, type Card } from "./cards";
+import { frame, legend, logDomain, pathOf, type Frame } from "./chart";
 import { h, s, short } from "./dom";
 import { Colors } from "./palette";
 import { isMachine, type MachineDiffDocument, type MachineDocument, type Sourced } from "./schema";
-import { format, unitOf, type Unit } from "./units";
+import { format, labelOf, unitOf, type Unit } from "./units";
 import type { Context, View } from "./view";
 
 function valueIn(number: unknown): number | null {
@@ -80,21 +81,12 @@ function roofsChart(document: MachineDocument, width: number): HTMLElement {
     made.area.append(s("path", { d: path, class: "line", style: `stroke:${colors.of(level.name)}` }));
   }
   const fastest = Math.max(...memory.map((level) => level.value), 0);
-  let above = Infinity;
-  for (const peak of [...peaks].sort((a, b) => b.value - a.value)) {
+  for (const peak of peaks) {
     const y = made.y(peak.value);
     const start = fastest > 0 ? Math.max(from, peak.value / fastest) : from;
     made.area.append(s("path", { d: pathOf([[made.x(start), y], [made.x(to), y]]), class: "roof" }));
-    if (Math.abs(above - y) < 12) continue; // its name would lie on another
-    above = y;
-    made.over.append(
-      s(
-        "text",
-        { x: made.width - 4, y: y - 3, "text-anchor": "end", class: "roof-name" },
-        `${peak.name} ${format(peak.value, "flop/s")}`,
-      ),
-    );
   }
+  nameRoofs(made, peaks);
   made.figure.append(
     legend(
       memory.map((level) => ({
@@ -104,6 +96,67 @@ function roofsChart(document: MachineDocument, width: number): HTMLElement {
     ),
   );
   return made.figure;
+}
+
+/// Every roof has its name: those of the same height share a line, others move until none lies on another.
+function nameRoofs(made: Frame, peaks: { name: string; value: number }[]): void {
+  const groups: { y: number; value: number; names: string[] }[] = [];
+  for (const peak of [...peaks].sort((a, b) => b.value - a.value)) {
+    const y = made.y(peak.value);
+    const last = groups.at(-1);
+    const isSame = last && format(last.value, "flop/s") === format(peak.value, "flop/s");
+    if (isSame) last.names.push(peak.name);
+    else groups.push({ y, value: peak.value, names: [peak.name] });
+  }
+  const apart = 13;
+  let above = -Infinity;
+  for (const { y, value, names } of groups) {
+    const at = Math.max(y - 3, above + apart);
+    above = at;
+    made.over.append(
+      s(
+        "text",
+        { x: made.width - 4, y: at, "text-anchor": "end", class: "roof-name" },
+        `${names.join(", ")}: ${format(value, "flop/s")}`,
+      ),
+    );
+  }
+}
+
+/// What one asks of a machine first.
+function cardsOf(document: MachineDocument): HTMLElement {
+  const cards: Card[] = [];
+  const peaks = document.peaks
+    .map((peak) => ({ name: `${peak.dtype} ${peak.unit}`, value: valueIn(peak.flop_per_s) ?? 0 }))
+    .sort((a, b) => b.value - a.value);
+  const exact = peaks.find((peak) => peak.name === "fp32 vector");
+  for (const peak of [peaks[0], exact])
+    if (peak) cards.push({ label: "peak", value: format(peak.value, "flop/s"), detail: peak.name });
+  for (const level of document.memory) {
+    const [capacity, rate] = [valueIn(level.capacity_bytes), valueIn(level.bandwidth_bytes_per_s)];
+    if (capacity === null && rate === null) continue;
+    cards.push({
+      label: level.name,
+      value: capacity === null ? format(rate, "bytes/s") : format(capacity, "capacity"),
+      detail: capacity === null || rate === null ? "" : format(rate, "bytes/s"),
+    });
+  }
+  const slowest = valueIn(document.memory.at(-1)?.bandwidth_bytes_per_s);
+  if (peaks[0] && slowest)
+    cards.push({
+      label: "balance",
+      value: format(peaks[0].value / slowest, "flop/byte"),
+      detail: "what work needs to fill the highest peak",
+    });
+  return cardList(cards);
+}
+
+/// "peaks.fp64.vector.flop_per_clock" → "peaks, fp64 vector: FLOP per clock".
+function words(path: string): string {
+  const parts = path.split(".").map((part) => (part === "flop_per_s" ? "rate" : labelOf(part.replace(/_(hz|w)$/, ""))));
+  const last = parts.pop() ?? "";
+  const [first, ...rest] = parts;
+  return first === undefined ? last : `${[first, rest.join(" ")].filter((part) => part !== "").join(", ")}: ${last}`;
 }
 
 type Curve = NonNullable<MachineDocument["curves"]>[number];
@@ -146,21 +199,26 @@ function renderMachine(context: Context, element: HTMLElement, width: number): v
       h(
         "tr",
         {},
-        h("td", {}, h("bdi", {}, line.path)),
-        h("td", { class: "n" }, shown(line)),
+        h("td", { title: line.path, "data-value": line.path }, h("bdi", {}, words(line.path))),
+        h("td", { class: "n", "data-value": line.value }, shown(line)),
         h("td", { class: "source" }, h("bdi", { title: line.source }, short(line.source, 160))),
       ),
     );
   element.append(
+    cardsOf(document),
     charts,
     h("h3", {}, "Every number, and where it comes from"),
     h(
       "div",
-      { class: "wide" },
+      { class: "wide", tabindex: 0, role: "region", "aria-label": "Every number" },
       h(
         "table",
         { class: "small numbers" },
-        h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", { class: "n" }, "value"), h("th", {}, "source"))),
+        h(
+          "thead",
+          {},
+          h("tr", {}, h("th", {}, "number"), h("th", { class: "n" }, "value"), h("th", {}, "source")),
+        ),
         body,
       ),
     ),
@@ -188,27 +246,33 @@ function renderDiff(context: Context, element: HTMLElement): void {
       h(
         "tr",
         {},
-        h("td", {}, h("bdi", {}, each.path.replace(/^machine\./, ""))),
-        h("td", { class: "n" }, text(each.first)),
-        h("td", { class: "n" }, text(each.second)),
+        h("td", { title: each.path, "data-value": each.path }, h("bdi", {}, words(each.path.replace(/^machine\./, "")))),
+        h("td", { class: "n", "data-value": each.first ?? "" }, text(each.first)),
+        h("td", { class: "n", "data-value": each.second ?? "" }, text(each.second)),
         h("td", { class: "n" }, each.ratio === null ? "" : each.ratio === 1 ? "=" : format(each.ratio, "ratio")),
         h("td", { class: "diff-cell" }, each.ratio === null ? "" : bar),
       ),
     );
   }
-  const head = ["", document.first, document.second, "ratio", ""];
+  const head = ["number", document.first, document.second, "ratio", "less, more"];
   element.append(
     h("p", { class: "dim" }, "Bars are as long as the logarithm of the ratio."),
     h(
       "div",
-      { class: "wide" },
+      { class: "wide", tabindex: 0, role: "region", "aria-label": "Every number" },
       h(
         "table",
         { class: "small compare" },
         h(
           "thead",
           {},
-          h("tr", {}, ...head.map((each, i) => h("th", { class: i > 0 && i < 4 ? "n" : undefined }, h("bdi", {}, each)))),
+          h(
+            "tr",
+            {},
+            ...head.map((each, i) =>
+              h("th", { class: i > 0 && i < 4 ? "n" : undefined, "data-csv": i === 4 ? "none" : undefined }, h("bdi", {}, each)),
+            ),
+          ),
         ),
         body,
       ),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { h } from "./dom";
+import { offerExport } from "./export";
 import { loadReport } from "./load";
 import { showPage } from "./page";
 import "./style.css";
@@ -7,6 +8,7 @@ import "./style.css";
 const root = document.getElementById("page") as HTMLElement;
 loadReport().then(
   (report) => {
+    offerExport(root);
     showPage(report, root);
     performance.mark("strata-shown");
   },

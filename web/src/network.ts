@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network as a graph from top to bottom, its layers coloured by time, bound or type.
-import { interpolateViridis } from "d3-scale-chromatic";
-import { legend } from "./chart";
-import { h, menu, s, short } from "./dom";
+// The network as a graph from top to bottom, its layers coloured by time, bound or type, with the shapes that go along
+// its edges. It can be searched and zoomed.
+import { legend, scaleBar } from "./chart";
+import { h, menu, s } from "./dom";
 import { placed, type GraphNode } from "./layout";
 import { Marks } from "./links";
-import { Colors } from "./palette";
+import { box, edgePath, sheetOf, type Sheet } from "./network_layout";
+import { Colors, inkOn, shade } from "./palette";
+import { shortPath } from "./path_names";
+import { roving, withTipAnyhow } from "./roving";
 import { grouped, valueOf, type Group } from "./rows";
 import type { ModelDocument, ModelLayer } from "./schema";
-import { withTip } from "./tooltip";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
 
 const mostNodes = 1500;
-const box = { width: 270, height: 22, across: 300, down: 34 };
+const zooms = { least: 0.2, most: 2.5, step: 1.25 };
 
 interface Shown extends GraphNode {
   layers: ModelLayer[];
@@ -61,9 +63,17 @@ function nodesOf(model: ModelDocument): { nodes: Shown[]; isByBlock: boolean } {
   return { nodes: nodes.slice(0, mostNodes), isByBlock };
 }
 
+function shapeOf(node: Shown): string {
+  return node.layers.at(-1)?.output_shape.join("×") ?? "";
+}
+
 class Graph {
-  private readonly svg: SVGSVGElement;
+  readonly svg: SVGSVGElement;
+  readonly groups: SVGGElement[] = [];
+  readonly most: number;
   private readonly places;
+  private readonly sheet: Sheet;
+  private readonly bounds = new Colors(["compute", "memory", "launch"]);
 
   constructor(
     private readonly context: Context,
@@ -71,18 +81,29 @@ class Graph {
     private readonly sums: Map<string, Group>,
     private readonly marks: Marks,
     private readonly colorBy: string,
+    room: number,
   ) {
     this.places = placed(nodes);
-    const lanes = this.places.reduce((most, place) => Math.max(most, place.lane), 0) + 1;
-    const rows = this.places.reduce((most, place) => Math.max(most, place.row), 0) + 1;
-    const size = { width: lanes * box.across + 80, height: rows * box.down + 16 };
-    this.svg = s("svg", {
-      width: size.width,
-      height: size.height,
-      viewBox: `0 0 ${size.width} ${size.height}`,
-      role: "img",
-      "aria-label": "The network",
+    this.sheet = sheetOf(nodes, this.places, room);
+    const { width, height } = this.sheet;
+    this.svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": "The network" });
+    this.most = nodes.reduce((largest, node) => Math.max(largest, this.sumOf(node)), 0);
+    nodes.forEach((node, at) => this.drawEdges(node, at));
+    nodes.forEach((node, at) => this.drawNode(node, at));
+    const names = new Map(this.groups.map((group, at) => [group as Element, nodes[at] as Shown]));
+    roving(this.svg, ".node-group", (mark) => {
+      const node = names.get(mark);
+      return node ? `${mark.textContent ?? ""}, ${node.name}, ${node.op}, output ${shapeOf(node)}` : "";
     });
+  }
+
+  zoom(scale: number): void {
+    this.svg.setAttribute("width", String(this.sheet.width * scale));
+    this.svg.setAttribute("height", String(this.sheet.height * scale));
+  }
+
+  get width(): number {
+    return this.sheet.width;
   }
 
   private sumOf(node: Shown): number {
@@ -102,153 +123,208 @@ class Graph {
     return [...times].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
   }
 
-  draw(): SVGSVGElement {
-    const at = (index: number) => {
-      const place = this.places[index] ?? { row: 0, lane: 0 };
-      return { x: 40 + place.lane * box.across, y: 8 + place.row * box.down };
-    };
-    const most = this.nodes.reduce((largest, node) => Math.max(largest, this.sumOf(node)), 0);
-    const bounds = new Colors();
-    this.nodes.forEach((node, index) => {
-      for (const input of node.inputs)
-        this.svg.append(
-          this.edge(at(input), at(index), (this.places[index]?.row ?? 0) - (this.places[input]?.row ?? 0)),
-        );
-    });
-    this.nodes.forEach((node, index) => {
-      const { x, y } = at(index);
-      const sum = this.sumOf(node);
-      const share = most > 0 ? Math.sqrt(sum / most) : 0;
-      const fill =
-        this.colorBy === "type"
-          ? this.context.types.of(node.op)
-          : this.colorBy === "bound"
-            ? this.boundOf(node) === ""
-              ? "var(--line)"
-              : bounds.of(this.boundOf(node))
-            : interpolateViridis(1 - share);
-      const ink =
-        this.colorBy === "time"
-          ? share > 0.45
-            ? "node-name light"
-            : "node-name"
-          : fill === "var(--line)"
-            ? "node-name plain"
-            : "node-name on-color";
-      const rect = s("rect", { width: box.width, height: box.height, rx: 4, fill, class: "node" });
-      const label = s(
-        "text",
-        { x: 7, y: 15, class: ink, direction: "ltr" },
-        short(node.name, 26),
-      );
-      const { rows } = this.context;
-      const amount = s(
-        "text",
-        { x: box.width - 7, y: 15, "text-anchor": "end", class: ink },
-        rows && sum > 0 ? format(sum, rows.main.unit) : "",
-      );
-      const group = s(
-        "g",
-        { transform: `translate(${x},${y})`, tabindex: 0, role: "button", "aria-label": node.name },
-        rect,
-        label,
-        amount,
-      );
-      withTip(group, node.name, () => [
-        ["type", node.layers.length > 1 ? `${node.layers.length} layers` : node.op],
-        ["output", node.layers.at(-1)?.output_shape.join(" × ") ?? ""],
-        [rows?.main.label ?? "", rows ? format(sum, rows.main.unit) : ""],
-        ["bound", this.boundOf(node)],
-      ]);
-      const layer = node.layers.length === 1 ? node.layers[0]?.name : undefined;
-      if (layer !== undefined) {
-        this.marks.add(rect, { layer }, false);
-        group.addEventListener("pointerenter", () => this.context.links.point({ layer }));
-        group.addEventListener("pointerleave", () => this.context.links.point(null));
-        group.addEventListener("click", () => this.context.links.toggle(layer));
-        group.addEventListener(
-          "keydown",
-          (event) => event.key === "Enter" && this.context.links.toggle(layer),
-        );
-      }
-      this.svg.append(group);
-    });
-    return this.svg;
+  /// The colour of a node and of what is written on it.
+  private paint(node: Shown): [string, string] {
+    const plain: [string, string] = ["var(--raised)", "var(--ink)"];
+    if (this.colorBy === "type") return [this.context.types.of(node.op), this.context.types.inkOf(node.op)];
+    if (this.colorBy === "bound") {
+      const bound = this.boundOf(node);
+      return bound === "" ? plain : [this.bounds.of(bound), this.bounds.inkOf(bound)];
+    }
+    const sum = this.sumOf(node);
+    if (sum <= 0 || this.most <= 0) return plain;
+    const fill = shade(Math.sqrt(sum / this.most));
+    return [fill, inkOn(fill)];
   }
 
-  /// Straight down in the lane that is free: an edge leaves its lane at once when it goes outwards, and comes back at its
-  /// end. Within one lane it goes around the nodes that it skips.
-  private edge(from: { x: number; y: number }, to: { x: number; y: number }, rows: number): SVGPathElement {
-    const [x1, y1, x2, y2] = [from.x + 24, from.y + box.height, to.x + 24, to.y];
-    const aside = Math.min(from.x, to.x) - Math.min(30, 8 + 2 * rows);
-    const bend = box.down - box.height;
-    const isOut = to.x > from.x;
-    const turn = isOut ? y1 + bend : y2 - bend; // where it is in the other lane, or leaves its own
-    const path =
-      rows <= 1
-        ? `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`
-        : isOut
-          ? `M${x1},${y1}C${x1},${turn} ${x2},${y1} ${x2},${turn}L${x2},${y2}`
-          : from.x > to.x
-            ? `M${x1},${y1}L${x1},${turn}C${x1},${y2} ${x2},${turn} ${x2},${y2}`
-            : `M${from.x},${from.y + 11}C${aside},${from.y + 16} ${aside},${to.y + 6} ${to.x},${to.y + 11}`;
-    return s("path", { d: path, class: "edge" });
+  private drawEdges(node: Shown, at: number): void {
+    const to = this.sheet.spots[at];
+    if (!to) return;
+    const drawn = new Set<number>();
+    for (const input of node.inputs) {
+      const from = this.sheet.spots[input];
+      if (!from || drawn.has(input)) continue;
+      drawn.add(input);
+      const rows = (this.places[at]?.row ?? 0) - (this.places[input]?.row ?? 0);
+      this.svg.append(s("path", { d: edgePath(from, to, rows, this.sheet), class: "edge" }));
+    }
+  }
+
+  private drawNode(node: Shown, at: number): void {
+    const { x, y } = this.sheet.spots[at] ?? { x: 0, y: 0 };
+    const { rows, links } = this.context;
+    const sum = this.sumOf(node);
+    const [fill, ink] = this.paint(node);
+    const amount = rows && sum > 0 ? format(sum, rows.main.unit) : "";
+    const room = Math.floor((box.width - 20 - 6.6 * amount.length) / 6.8);
+    const rect = s("rect", { width: box.width, height: box.height, rx: 4, fill, class: "node" });
+    const group = s(
+      "g",
+      { transform: `translate(${x},${y})`, class: "node-group" },
+      rect,
+      s("text", { x: 7, y: 15, class: "node-name", style: `fill:${ink}`, direction: "ltr" }, shortPath(node.name, room)),
+      s("text", { x: box.width - 7, y: 15, "text-anchor": "end", class: "node-name", style: `fill:${ink}` }, amount),
+    );
+    withTipAnyhow(group, node.name, () => [
+      ["type", node.layers.length > 1 ? `${node.layers.length} layers` : node.op],
+      ["output", shapeOf(node)],
+      [rows?.main.label ?? "", rows ? format(sum, rows.main.unit) : ""],
+      ["bound", this.boundOf(node)],
+    ]);
+    const layer = node.layers.length === 1 ? node.layers[0]?.name : undefined;
+    if (layer !== undefined) {
+      this.marks.add(rect, { layer }, false);
+      for (const on of ["pointerenter", "focus"]) group.addEventListener(on, () => links.point({ layer }));
+      for (const off of ["pointerleave", "blur"]) group.addEventListener(off, () => links.point(null));
+      group.addEventListener("click", () => links.toggle(layer));
+    }
+    this.groups.push(group);
+    this.svg.append(group);
+    if (this.nodes.some((other) => other.inputs.includes(at)))
+      this.svg.append(s("text", { x: x + 24, y: y + box.height + 12, class: "shape" }, shapeOf(node)));
   }
 }
 
-function render(context: Context, element: HTMLElement): void {
-  const model = modelOf(context);
-  if (!model) return;
-  const { rows, state } = context;
-  const sums = new Map((rows ? grouped(rows.rows, "layer") : []).map((group) => [group.name, group]));
-  const hasBounds = rows?.rows.some((row) => row.bound !== "") ?? false;
-  const { nodes, isByBlock } = nodesOf(model);
-  const marks = new Marks(context.links);
-  const body = h("div", {});
-  element.append(body);
-  const choices = [
-    { value: "", label: rows?.main.label ?? "time" },
-    ...(hasBounds ? [{ value: "bound", label: "bound" }] : []),
-    { value: "type", label: "type" },
-  ];
-  remade(context, ["netcolor"], () => {
-    marks.clear();
-    const by = state.get("netcolor") || "time";
-    const types = [...new Set(nodes.map((node) => node.op))];
+/// Marks what a search finds and goes from one to the next.
+class Search {
+  private found: number[] = [];
+  private at = -1;
+  readonly said = h("span", { class: "dim", role: "status" });
+
+  constructor(
+    private readonly nodes: Shown[],
+    private readonly frame: HTMLElement,
+  ) {}
+
+  look(graph: Graph, text: string): void {
+    const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    this.found = [];
+    this.at = -1;
+    this.nodes.forEach((node, at) => {
+      const all = `${node.name} ${node.op} ${shapeOf(node)}`.toLowerCase();
+      const isFound = words.every((word) => all.includes(word));
+      graph.groups[at]?.classList.toggle("aside", !isFound);
+      if (isFound) this.found.push(at);
+    });
+    this.said.textContent = words.length === 0 ? "" : `${this.found.length} of ${this.nodes.length}; Enter goes to the next`;
+    if (words.length > 0) this.next(graph);
+  }
+
+  next(graph: Graph): void {
+    if (this.found.length === 0) return;
+    this.at = (this.at + 1) % this.found.length;
+    const group = graph.groups[this.found[this.at] ?? 0];
+    if (!group) return;
+    const [inner, outer] = [group.getBoundingClientRect(), this.frame.getBoundingClientRect()];
+    this.frame.scrollTop += inner.top - outer.top - outer.height / 2;
+    this.frame.scrollLeft += inner.left - outer.left - outer.width / 3;
+  }
+}
+
+class NetworkView {
+  private readonly nodes: Shown[];
+  private readonly isByBlock: boolean;
+  private readonly sums: Map<string, Group>;
+  private readonly marks: Marks;
+  private readonly frame = h("div", {
+    class: "graph",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "The network; scroll to see all",
+  });
+  private readonly search: Search;
+  private graph!: Graph;
+  private scale = 1;
+
+  constructor(
+    private readonly context: Context,
+    model: ModelDocument,
+    element: HTMLElement,
+    private readonly width: number,
+  ) {
+    const { nodes, isByBlock } = nodesOf(model);
+    [this.nodes, this.isByBlock] = [nodes, isByBlock];
+    const { rows } = context;
+    this.sums = new Map((rows ? grouped(rows.rows, "layer") : []).map((group) => [group.name, group]));
+    this.marks = new Marks(context.links);
+    this.search = new Search(nodes, this.frame);
+    const menus = h("div", { class: "controls" });
+    const keys = h("div", {});
+    element.append(menus, h("figure", { class: "chart" }, h("figcaption", {}, "The network"), this.frame), keys);
+    remade(context, ["netcolor"], () => this.make(menus, keys));
+    this.frame.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoom(this.scale * 2 ** (-event.deltaY / 400));
+      },
+      { passive: false },
+    );
+  }
+
+  private zoom(scale: number): void {
+    this.scale = Math.min(zooms.most, Math.max(zooms.least, scale));
+    this.graph.zoom(this.scale);
+  }
+
+  private make(menus: HTMLElement, keys: HTMLElement): void {
+    const { rows, state, types } = this.context;
+    this.marks.clear();
+    const hasBounds = rows?.rows.some((row) => row.bound !== "") ?? false;
+    const choices = [
+      { value: "", label: rows?.main.label ?? "time" },
+      ...(hasBounds ? [{ value: "bound", label: "bound" }] : []),
+      { value: "type", label: "type" },
+    ];
+    const by = choices.find((each) => each.value === state.get("netcolor"))?.value || "time";
+    this.graph = new Graph(this.context, this.nodes, this.sums, this.marks, by, this.width - 4);
+    this.frame.replaceChildren(this.graph.svg);
+    this.zoom(this.scale);
+    const field: HTMLInputElement = h("input", {
+      type: "search",
+      placeholder: "search the network",
+      "aria-label": "Search the network",
+      input: () => this.search.look(this.graph, field.value),
+      keydown: (event: KeyboardEvent) => event.key === "Enter" && this.search.next(this.graph),
+    });
+    const button = (text: string, about: string, work: () => void) =>
+      h("button", { click: work, title: about, "aria-label": about }, text);
+    menus.replaceChildren(
+      field,
+      this.search.said,
+      menu("colour by", choices, by === "time" ? "" : by, (value) => state.set("netcolor", value)),
+      h(
+        "span",
+        { class: "zoom" },
+        button("−", "smaller", () => this.zoom(this.scale / zooms.step)),
+        button("+", "larger", () => this.zoom(this.scale * zooms.step)),
+        button("fit", "fit the width", () => this.zoom((this.frame.clientWidth - 2) / this.graph.width)),
+      ),
+      h("span", { class: "dim" }, this.isByBlock ? "blocks, as there are too many layers to see" : `${this.nodes.length} layers`),
+    );
     const names =
       by === "bound"
         ? ["compute", "memory", "launch"].filter((bound) => rows?.rows.some((row) => row.bound === bound))
-        : types;
-    const colors = by === "bound" ? new Colors() : context.types;
-    body.replaceChildren(
-      h(
-        "div",
-        { class: "controls" },
-        menu("colour by", choices, by === "time" ? "" : by, (value) => state.set("netcolor", value)),
-        h(
-          "span",
-          { class: "dim" },
-          `${isByBlock ? "blocks, as there are too many layers to see" : `${nodes.length} layers`}${by === "time" ? "; dark is much" : ""}`,
-        ),
-      ),
-      h(
-        "div",
-        { class: "graph", tabindex: 0, role: "group", "aria-label": "The network; scroll to see all" },
-        new Graph(context, nodes, sums, marks, by).draw(),
-      ),
-      by === "time"
-        ? ""
-        : legend(
-            names.map((each) => ({ name: each, color: colors.of(each) })),
-            12,
-          ),
+        : [...new Set(this.nodes.map((node) => node.op))];
+    const colors = by === "bound" ? new Colors(["compute", "memory", "launch"]) : types;
+    const unit = rows?.main.unit ?? "s";
+    keys.replaceChildren(
+      by !== "time"
+        ? legend(names.map((each) => ({ name: each, color: colors.of(each) })))
+        : this.graph.most > 0
+          ? h("div", { class: "scale-row" }, scaleBar(shade, (share) => format(share ** 2 * this.graph.most, unit)))
+          : "",
     );
-  });
+  }
 }
 
 export const networkView: View = {
   id: "network",
   title: "Network",
   fits: (context) => modelOf(context) !== null,
-  render,
+  render: (context, element, width) => {
+    const model = modelOf(context);
+    if (model) new NetworkView(context, model, element, width);
+  },
 };

@@ -4,8 +4,8 @@ import { frame, legend, logDomain, type Axis, type Frame } from "./chart";
 import { h, menu, s } from "./dom";
 import { Marks } from "./links";
 import { Colors } from "./palette";
+import { roving, withTipAnyhow } from "./roving";
 import type { RooflineDocument, RooflineRow } from "./schema";
-import { withTip } from "./tooltip";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -86,12 +86,14 @@ function definedPlace(kind: Kind, { row }: Spot): [number | null, number | null]
 
 class Panel {
   readonly frame: Frame;
+  private readonly named = new Map<Element, RooflineRow>();
 
   constructor(
     private readonly document: RooflineDocument,
     private readonly kind: Kind,
     private readonly marks: Marks,
     private readonly colors: Colors,
+    private readonly point: (place: { layer: string; pass: string | undefined } | null) => void,
     spots: Spot[],
     width: number,
   ) {
@@ -100,6 +102,10 @@ class Panel {
     this.drawRoofs();
     if (document.is_trajectory) this.drawTracks(spots);
     for (const spot of spots) this.drawSpot(spot);
+    roving(this.frame.svg, ".spot:not(.open)", (mark) => {
+      const row = this.named.get(mark);
+      return row ? `${row.name}: ${format(row.time_s, "s")}, bound by ${row.bound ?? row.complexity_bound}` : "";
+    });
   }
 
   private get bandwidth(): number {
@@ -286,8 +292,12 @@ class Panel {
       "data-name": spot.row.name,
     });
     this.frame.area.append(circle);
-    this.marks.add(circle, { layer: spot.layer, pass: spot.pass || undefined });
-    withTip(circle, spot.row.name, () => [
+    const place = { layer: spot.layer, pass: spot.pass || undefined };
+    this.marks.add(circle, place);
+    circle.addEventListener("focus", () => this.point(place));
+    circle.addEventListener("blur", () => this.point(null));
+    this.named.set(circle, spot.row);
+    withTipAnyhow(circle, spot.row.name, () => [
       [
         "profile",
         this.document.profiles.length > 1 ? (this.document.profiles[spot.profile]?.label ?? "") : "",
@@ -344,6 +354,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
           kind,
           marks,
           colors,
+          (place) => context.links.point(place),
           data.spots,
           Math.floor((width - (columns - 1) * 16) / columns),
         ),
@@ -375,7 +386,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
       h("div", { class: columns === 2 ? "two even" : "" }, ...panels.map((panel) => panel.frame.figure)),
       legend(
         groups.map((group) => ({ name: group, color: colors.of(group) })),
-        8,
+        16,
       ),
       h("ul", { class: "dim" }, ...notesOf(document, data).map((note) => h("li", {}, h("bdi", {}, note)))),
     );

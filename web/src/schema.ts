@@ -346,7 +346,10 @@ export interface SweepColumn {
   name: string;
   is_number: boolean;
   is_axis: boolean;
-  cells: (number | string | null)[];
+  cells: (number | string | null)[]; // unpacked when first asked for, where the sweep is long
+  values?: (number | string | null)[]; // each once
+  index?: string; // base64 of two bytes for each point: its place in values; without it all points have the first
+  numbers?: string; // base64 of eight bytes for each point
 }
 
 export function isProfile(document: Document): document is ProfileDocument {

@@ -49,7 +49,7 @@ export interface ComparisonDocument {
   kind: "comparison";
   a: ComparedLabel;
   b: ComparedLabel;
-  totals: { a: ComparedSide; b: ComparedSide; ratio: number | null; difference_s: number };
+  totals: { a: ComparedTotal; b: ComparedTotal; ratio: number | null; difference_s: number };
   threshold: number | null;
   beyond_threshold: boolean | null;
   rows: {
@@ -80,6 +80,10 @@ export interface ComparedSide {
   flop: number;
   traffic_bytes: number;
   launches: number;
+}
+
+export interface ComparedTotal extends ComparedSide {
+  gap_time_s?: number; // between kernels
 }
 
 /// A number of a machine file, with where it comes from.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table whose heads sort it. It shows the first rows of the order; a search narrows what is in it.
+// A table whose heads sort it. It shows the first rows of the order, and more when asked; a search narrows what is in it.
+import { csvText } from "./csv";
 import { h, name } from "./dom";
+import { exportable } from "./export";
 import { format, whole, type Unit } from "./units";
 
-const mostShown = 300;
+const shownAtOnce = 300;
 
 export interface SortColumn<Item> {
   key: string;
@@ -13,11 +15,14 @@ export interface SortColumn<Item> {
   value: (item: Item) => number | string | null;
   show?: (item: Item) => HTMLElement; // instead of the value, by which it sorts all the same
   kind?: string; // a text that is shown whole, as cells of this class
+  order?: (item: Item) => number; // by which it is sorted, where that is not the value
+  isPicture?: boolean; // nothing that a file could hold, nor an order
 }
 
 export interface Sorting {
   sort: string; // a key; with "-" before it the largest first; empty: the order of the run
   onSort: (sort: string) => void;
+  about?: string; // what the table is of, to those who do not see it
 }
 
 /// What is not there comes last, whichever way.
@@ -27,7 +32,8 @@ export function sorted<Item>(items: Item[], columns: SortColumn<Item>[], sort: s
   if (!column) return items;
   const direction = isDown ? -1 : 1;
   return [...items].sort((a, b) => {
-    const [x, y] = [column.value(a), column.value(b)];
+    const value = column.order ?? column.value;
+    const [x, y] = [value(a), value(b)];
     if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
     const order = typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y;
     return direction * order;
@@ -41,6 +47,7 @@ function head<Item>(column: SortColumn<Item>, { sort, onSort }: Sorting): HTMLEl
     column.unit === "text"
       ? { none: column.key, ascending: `-${column.key}`, descending: "" }
       : { none: `-${column.key}`, descending: column.key, ascending: "" };
+  if (column.isPicture) return h("th", { title: column.about, "data-key": column.key }, column.label);
   return h(
     "th",
     {
@@ -68,7 +75,11 @@ function cell<Item>(column: SortColumn<Item>, item: Item): HTMLElement {
     );
   if (column.unit === "text") return h("td", { "data-key": column.key }, name(String(value ?? ""), 70));
   const number = typeof value === "number" ? value : null;
-  return h("td", { class: "n", "data-key": column.key }, format(number, column.unit));
+  return h(
+    "td",
+    { class: "n", "data-key": column.key },
+    column.show?.(item) ?? format(number, column.unit),
+  );
 }
 
 /// `mark` gets each row that is shown, so that views can link it.
@@ -80,29 +91,39 @@ export function sortableTable<Item>(
   tableClass = "small",
 ): HTMLElement {
   const ordered = sorted(items, columns, sorting.sort);
-  const shown = ordered.slice(0, mostShown);
-  const rows = shown.map((item) => {
-    const row = h("tr", {}, ...columns.map((column) => cell(column, item)));
-    mark(row, item);
-    return row;
-  });
+  const body = h("tbody", {});
+  const table = h(
+    "table",
+    { class: tableClass },
+    h("thead", {}, h("tr", {}, ...columns.map((column) => head(column, sorting)))),
+    body,
+  );
+  const count = h("p", { class: "count", role: "status" });
+  const more = h("button", { class: "more", click: () => show(body.rows.length + shownAtOnce) });
+  const show = (most: number) => {
+    for (const item of ordered.slice(body.rows.length, most)) {
+      const row = h("tr", {}, ...columns.map((column) => cell(column, item)));
+      mark(row, item);
+      body.append(row);
+    }
+    const shown = body.rows.length;
+    count.textContent = `${shown < items.length ? `${whole(shown)} of ` : ""}${whole(items.length)} ${items.length === 1 ? "row" : "rows"}`;
+    more.textContent = `show ${whole(Math.min(shownAtOnce, items.length - shown))} more`;
+    more.hidden = shown === items.length;
+  };
+  show(shownAtOnce);
+  const saved = columns.filter((column) => !column.isPicture);
+  exportable(table, () =>
+    csvText(
+      saved.map((column) => column.key),
+      ordered.map((item) => saved.map((column) => column.value(item))),
+    ),
+  );
   return h(
     "div",
     {},
-    h(
-      "div",
-      { class: "wide sortable", tabindex: 0 }, // arrow keys scroll it
-      h(
-        "table",
-        { class: tableClass },
-        h("thead", {}, h("tr", {}, ...columns.map((column) => head(column, sorting)))),
-        h("tbody", {}, ...rows),
-      ),
-    ),
-    h(
-      "p",
-      { class: "count", role: "status" },
-      `${shown.length < items.length ? `${whole(shown.length)} of ` : ""}${whole(items.length)} rows`,
-    ),
+    // Arrow keys scroll it.
+    h("div", { class: "wide sortable", tabindex: 0, role: "region", "aria-label": sorting.about ?? "table" }, table),
+    h("div", { class: "below-table" }, count, more),
   );
 }

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a sweep: lines over one axis, a map over two, and the front of what is best in two goals at once.
-import { frame, legend, pathOf } from "./chart";
-import { h, menu, s } from "./dom";
-import { color } from "./palette";
+// The points of a sweep: lines over one axis, a map over two, and the front of what is best in two goals at once. All
+// points are regarded, however many there are; what takes long is done in turns.
+import { legend } from "./chart";
+import { h, menu } from "./dom";
 import type { SweepColumn, SweepDocument } from "./schema";
-import { FrontChart } from "./sweep_front";
-import { sweepMap } from "./sweep_map";
-import {
-  axisOf,
-  cellText,
-  choices,
-  isMore,
-  mostDots,
-  numberAt,
-  outOfMemory,
-  Points,
-  type Reach,
-} from "./sweep_points";
-import { withTip, type Lines } from "./tooltip";
-import { labelOf } from "./units";
+import { FrontChart, networkName } from "./sweep_front";
+import { mostSeries, SweepLines } from "./sweep_lines";
+import { SweepMap, type Statistic } from "./sweep_map";
+import { cellText, choices, isMore, outOfMemory, Points, type Reach } from "./sweep_points";
+import type { Lines } from "./tooltip";
+import { labelOf, whole } from "./units";
 import { remade, type Context, type View } from "./view";
+import { Turns } from "./work";
 
-const mostSeries = 24;
+const hollowKey = { name: outOfMemory, color: "var(--dim)", isOpen: true };
 
 class SweepViews implements Reach {
   private readonly points: Points;
@@ -45,7 +37,7 @@ class SweepViews implements Reach {
 
   /// The axis with most values.
   private longest(axes: SweepColumn[]): SweepColumn | undefined {
-    return [...axes].sort((a, b) => new Set(b.cells).size - new Set(a.cells).size)[0];
+    return [...axes].sort((a, b) => this.points.values(b).length - this.points.values(a).length)[0];
   }
 
   choose(row: number): void {
@@ -70,16 +62,30 @@ class SweepViews implements Reach {
       this.element.append(h("p", {}, "the points differ in nothing that could be drawn"));
       return;
     }
-    const lines = h("div", {});
-    const heat = h("div", {});
-    const front = h("div", {});
     const chosen = h("div", { class: "point" });
-    this.element.append(lines, heat, front, chosen);
     const x = this.longest(numeric);
-    if (x) remade(this.context, ["sx", "sy", "smodel"], () => this.lines(lines, numeric, x, speed));
-    if (axes.length > 1) remade(this.context, ["hx", "hy", "hz", "sfix"], () => this.heat(heat, speed));
-    remade(this.context, ["px", "py", "point"], () => this.front(front, speed));
+    if (x) this.part(["sx", "sy", "smodel"], (controls, place) => this.lines(controls, place, numeric, x, speed));
+    if (axes.length > 1)
+      this.part(["hx", "hy", "hz", "hstat", "sfix"], (controls, place) => this.heat(controls, place, speed));
+    this.part(["px", "py", "point"], (controls, place) => this.front(controls, place, speed));
+    this.element.append(chosen);
     remade(this.context, ["point"], () => this.chosen(chosen));
+  }
+
+  /// A picture with its menus, made anew in turns when one of the keys changes.
+  private part(
+    keys: string[],
+    make: (controls: HTMLElement, place: HTMLElement) => Generator<void, void, void>,
+  ): void {
+    const controls = h("div", { class: "controls" });
+    const place = h("div", { class: "chart-place" });
+    this.element.append(controls, place);
+    const turns = new Turns(place);
+    remade(this.context, keys, () => turns.start(make(controls, place)));
+  }
+
+  private menuOf(label: string, columns: SweepColumn[], chosen: SweepColumn, key: string): HTMLElement {
+    return menu(label, choices(columns), chosen.name, (value) => this.context.state.set(key, value));
   }
 
   /// A menu for each axis that the picture does not show.
@@ -107,100 +113,49 @@ class SweepViews implements Reach {
     return { menus, fixed };
   }
 
-  private lines(element: HTMLElement, numeric: SweepColumn[], first: SweepColumn, speed: SweepColumn): void {
-    const { axes, results, document } = this.points;
+  private *lines(
+    controls: HTMLElement,
+    place: HTMLElement,
+    numeric: SweepColumn[],
+    first: SweepColumn,
+    speed: SweepColumn,
+  ): Generator<void, void, void> {
+    const { axes, results } = this.points;
     const x = this.pick("sx", numeric, first) as SweepColumn;
     const y = this.pick("sy", results, speed) as SweepColumn;
     const model = axes.find((axis) => axis.name === "model");
     const wanted = this.context.state.get("smodel");
-    // One line for each combination of the other axes.
-    const others = axes.filter((axis) => axis !== x);
-    const series = new Map<string, number[]>();
-    for (let row = 0; row < document.points; row++) {
-      if (numberAt(y, row) === null || (wanted !== "" && model && model.cells[row] !== wanted)) continue;
-      const key = others.map((axis) => cellText(axis, axis.cells[row] ?? null)).join(", ");
-      const rows = series.get(key);
-      if (rows) rows.push(row);
-      else series.set(key, [row]);
-    }
-    const shown = [...series].slice(0, mostSeries);
-    const values = (column: SweepColumn) =>
-      shown.flatMap(([, rows]) => rows.map((row) => numberAt(column, row) ?? 0));
-    const drawn = frame(
-      `${labelOf(y.name)} over ${labelOf(x.name)}`,
-      { width: this.width, height: 360 },
-      axisOf(x, values(x), false),
-      axisOf(y, values(y), true),
-    );
-    shown.forEach(([key, rows], index) => this.line(drawn, key, rows, x, y, index));
-    const hollow = shown.some(([, rows]) => rows.some((row) => this.points.isOutOfMemory(row)))
-      ? [{ name: outOfMemory, color: "var(--dim)", isOpen: true }]
-      : [];
-    element.replaceChildren(
-      h(
-        "div",
-        { class: "controls" },
-        menu("over", choices(numeric), x.name, (value) => this.context.state.set("sx", value)),
-        menu("show", choices(results), y.name, (value) => this.context.state.set("sy", value)),
-        model &&
-          menu(
+    const networks = model ? this.points.values(model).map(String) : [];
+    controls.replaceChildren(
+      this.menuOf("over", numeric, x, "sx"),
+      this.menuOf("show", results, y, "sy"),
+      model
+        ? menu(
             "network",
-            [
-              { value: "", label: "all" },
-              ...this.points.values(model).map((each) => ({ value: String(each), label: String(each) })),
-            ],
+            [{ value: "", label: "all" }, ...networks.map((each) => ({ value: each, label: each }))],
             wanted,
             (value) => this.context.state.set("smodel", value),
-          ),
-      ),
-      drawn.figure,
-      series.size > 1 || hollow.length > 0
-        ? legend(
-            [...hollow, ...shown.map(([key], index) => ({ name: key || "all points", color: color(index) }))],
-            mostSeries + 1,
           )
         : "",
-      series.size > mostSeries
-        ? h("p", { class: "dim" }, `the first ${mostSeries} of ${series.size} lines`)
-        : "",
     );
-  }
-
-  private line(
-    drawn: ReturnType<typeof frame>,
-    key: string,
-    rows: number[],
-    x: SweepColumn,
-    y: SweepColumn,
-    index: number,
-  ): void {
-    const sorted = [...rows].sort((a, b) => (numberAt(x, a) ?? 0) - (numberAt(x, b) ?? 0));
-    const at = (row: number) => [drawn.x(numberAt(x, row) ?? 0), drawn.y(numberAt(y, row) ?? 0)] as const;
-    const path = pathOf(sorted.map(at));
-    const dash = ["", "6 3", "2 3"][Math.floor(index / 8) % 3];
-    drawn.area.append(
-      s("path", { d: path, class: "line", stroke: color(index), "stroke-dasharray": dash || undefined }),
-    );
-    const step = Math.max(1, Math.ceil((sorted.length * mostSeries) / mostDots));
-    sorted.forEach((row, i) => {
-      if (i % step !== 0 && i !== sorted.length - 1) return;
-      const isHollow = this.points.isOutOfMemory(row);
-      const dot = s("circle", {
-        cx: at(row)[0],
-        cy: at(row)[1],
-        r: isHollow ? 3.2 : 2.6,
-        fill: isHollow ? "var(--paper)" : color(index),
-        stroke: isHollow ? color(index) : undefined,
-        class: isHollow ? "dot hollow" : "dot",
-        "data-row": row,
-      });
-      withTip(dot, key || "point", () => this.tip(row));
-      dot.addEventListener("click", () => this.choose(row));
-      drawn.area.append(dot);
+    yield;
+    yield* new SweepLines(this.points, x, y, this.width, this).draw(wanted, (drawn) => {
+      const keys = [...(drawn.hasHollow ? [hollowKey] : []), ...drawn.series];
+      place.replaceChildren(
+        drawn.figure,
+        keys.length > 1 ? legend(keys, mostSeries + 1) : "",
+        drawn.series.length < drawn.all
+          ? h(
+              "p",
+              { class: "dim" },
+              `${drawn.series.length} of ${whole(drawn.all)} lines, evenly from the least to the most ${drawn.order}; the band holds all of them`,
+            )
+          : "",
+      );
     });
   }
 
-  private heat(element: HTMLElement, speed: SweepColumn): void {
+  private *heat(controls: HTMLElement, place: HTMLElement, speed: SweepColumn): Generator<void, void, void> {
     const { axes, results } = this.points;
     const x = this.pick("hx", axes, this.longest(axes)) as SweepColumn;
     // Networks differ too much for one scale: where there is another axis, the map is of one network.
@@ -212,20 +167,30 @@ class SweepViews implements Reach {
     ) as SweepColumn;
     const z = this.pick("hz", results, speed) as SweepColumn;
     const { menus, fixed } = this.fixed([x, y]);
-    element.replaceChildren(
-      h(
-        "div",
-        { class: "controls" },
-        menu("map of", choices(results), z.name, (value) => this.context.state.set("hz", value)),
-        menu("over", choices(axes), x.name, (value) => this.context.state.set("hx", value)),
-        menu("and", choices(others), y.name, (value) => this.context.state.set("hy", value)),
-        ...menus,
-      ),
-      sweepMap(this.points, this.points.rows(fixed), { x, y, z }, this.width, this),
+    const statistics: Statistic[] = ["median", "least", "most"];
+    const statistic = statistics.find((each) => each === this.context.state.get("hstat")) ?? "median";
+    const map = new SweepMap(this.points, { x, y, z }, statistic, this.width, this);
+    controls.replaceChildren(
+      this.menuOf("map of", results, z, "hz"),
+      this.menuOf("over", axes, x, "hx"),
+      this.menuOf("and", others, y, "hy"),
+      ...menus,
+      map.isBinned
+        ? menu(
+            "cells show the",
+            statistics.map((each) => ({ value: each, label: each })),
+            statistic,
+            (value) => this.context.state.set("hstat", value === "median" ? "" : value),
+          )
+        : "",
     );
+    yield;
+    const rows: number[] = [];
+    yield* this.points.rows(fixed, rows);
+    yield* map.draw(rows, place);
   }
 
-  private front(element: HTMLElement, speed: SweepColumn): void {
+  private *front(controls: HTMLElement, place: HTMLElement, speed: SweepColumn): Generator<void, void, void> {
     const { axes, results } = this.points;
     const goals = [...axes.filter((axis) => axis.is_number), ...results];
     const x = this.pick(
@@ -238,29 +203,17 @@ class SweepViews implements Reach {
       goals,
       results.find((column) => column.name === "samples_per_s") ?? speed,
     ) as SweepColumn;
-    const chart = new FrontChart(this.points, x, y, this.width, this.context.state.get("point"), this);
-    const { figure, networks, considered, onFront, hollow } = chart.draw();
     const word = (column: SweepColumn) => (isMore(column) ? "more" : "less");
-    element.replaceChildren(
-      h(
-        "div",
-        { class: "controls" },
-        menu("front of", choices(goals), x.name, (next) => this.context.state.set("px", next)),
-        menu("and", choices(goals), y.name, (next) => this.context.state.set("py", next)),
-        h(
-          "span",
-          { class: "dim" },
-          `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${onFront} of ${considered} points are on the front${hollow > 0 ? `; ${hollow} are out of memory and not considered` : ""}`,
-        ),
-      ),
-      figure,
-      networks.length > 1 || hollow > 0
-        ? legend([
-            ...(hollow > 0 ? [{ name: outOfMemory, color: "var(--dim)", isOpen: true }] : []),
-            ...networks.map((network, index) => ({ name: String(network ?? "on the front"), color: color(index) })),
-          ])
-        : "",
-    );
+    const said = h("span", { class: "dim" });
+    controls.replaceChildren(this.menuOf("front of", goals, x, "px"), this.menuOf("and", goals, y, "py"), said);
+    yield;
+    const chart = new FrontChart(this.points, x, y, this.width, this.context.state.get("point"), this);
+    yield* chart.draw(({ figure, networks, colors, considered, onFront, hollow }) => {
+      said.textContent = `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${whole(onFront)} of ${whole(considered)} points are on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
+      const names = networks.map(networkName);
+      const keys = [...(hollow > 0 ? [hollowKey] : []), ...names.map((name) => ({ name, color: colors.of(name) }))];
+      place.replaceChildren(figure, keys.length > 1 ? legend(keys) : "");
+    });
   }
 
   private chosen(element: HTMLElement): void {
@@ -275,8 +228,12 @@ class SweepViews implements Reach {
     for (const column of this.points.document.columns)
       if (column.cells[row] !== "" && column.cells[row] !== null)
         list.append(
-          h("dt", {}, labelOf(column.name)),
-          h("dd", { "data-key": column.name }, h("bdi", {}, cellText(column, column.cells[row] ?? null))),
+          h(
+            "div",
+            {},
+            h("dt", {}, labelOf(column.name)),
+            h("dd", { "data-key": column.name }, h("bdi", {}, cellText(column, column.cells[row] ?? null))),
+          ),
         );
     element.replaceChildren(h("h3", {}, `Point ${row}`), list);
   }

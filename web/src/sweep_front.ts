@@ -2,115 +2,152 @@
 // The points that nothing beats in two goals at once, among all others.
 import { frame, pathOf, type Frame } from "./chart";
 import { s } from "./dom";
-import { color } from "./palette";
+import { Colors, dash } from "./palette";
+import { roving, withTipAnyhow } from "./roving";
 import type { SweepColumn } from "./schema";
 import {
   axisOf,
   goal,
-  mostDots,
   numberAt,
   outOfMemory,
   paretoFront,
+  Range,
   type Cell,
   type Points,
   type Reach,
 } from "./sweep_points";
-import { withTip } from "./tooltip";
 import { labelOf } from "./units";
+import { isTurn } from "./work";
+
+const grain = 3; // pixels: of points that lie on each other one is drawn
 
 export interface Front {
   figure: HTMLElement;
-  networks: Cell[]; // in the order of their colours; [null]: the sweep is of one
+  networks: Cell[]; // [null]: the sweep is of one
+  colors: Colors;
   considered: number;
   onFront: number;
   hollow: number; // out of memory: shown, but nothing that one could choose
 }
 
+/// How networks are called in a legend.
+export function networkName(network: Cell): string {
+  return String(network ?? "on the front");
+}
+
 export class FrontChart {
   private readonly rows: number[] = []; // that fit
   private readonly tooLarge: number[] = [];
-  private readonly drawn: Frame;
+  private drawn!: Frame;
+  private onFront = 0;
 
   constructor(
     private readonly points: Points,
     private readonly x: SweepColumn,
     private readonly y: SweepColumn,
-    width: number,
+    private readonly width: number,
     private readonly chosen: string,
     private readonly reach: Reach,
-  ) {
-    for (let row = 0; row < points.document.points; row++)
-      if (numberAt(x, row) !== null && numberAt(y, row) !== null)
-        (points.isOutOfMemory(row) ? this.tooLarge : this.rows).push(row);
-    const values = (column: SweepColumn) =>
-      [...this.rows, ...this.tooLarge].map((row) => numberAt(column, row) ?? 0);
+  ) {}
+
+  *draw(show: (front: Front) => void): Generator<void, void, void> {
+    const { points, x, y } = this;
+    const [across, up] = [new Range(), new Range()];
+    for (let row = 0; row < points.document.points; row++) {
+      if (isTurn(row)) yield;
+      const [a, b] = [numberAt(x, row), numberAt(y, row)];
+      if (a === null || b === null) continue;
+      across.see(a);
+      up.see(b);
+      (points.isOutOfMemory(row) ? this.tooLarge : this.rows).push(row);
+    }
     const title = `The best of ${labelOf(x.name)} and ${labelOf(y.name)}`;
     this.drawn = frame(
       title,
-      { width, height: 360 },
-      axisOf(x, values(x), false),
-      axisOf(y, values(y), true),
+      { width: this.width, height: 360 },
+      axisOf(points, x, across, false),
+      axisOf(points, y, up, true),
     );
+    yield* this.others();
+    // Two networks are no alternatives to each other: each has its own front.
+    const model = points.axes.find((axis) => axis.name === "model");
+    const networks = model ? points.values(model) : [null];
+    const colors = new Colors(networks.map(networkName));
+    for (const network of networks) {
+      const own = model ? this.rows.filter((row) => model.cells[row] === network) : this.rows;
+      yield;
+      yield* this.front(own, network, colors);
+    }
+    roving(this.drawn.svg, ".dot", (mark) => `point ${mark.getAttribute("data-row")}`);
+    show({
+      figure: this.drawn.figure,
+      networks,
+      colors,
+      considered: this.rows.length,
+      onFront: this.onFront,
+      hollow: this.tooLarge.length,
+    });
   }
 
-  draw(): Front {
-    const step = Math.max(1, Math.ceil(this.rows.length / mostDots));
-    this.rows.forEach((row, i) => {
-      const [cx, cy] = this.at(row);
-      if (i % step === 0) this.drawn.area.append(s("circle", { cx, cy, r: 2, class: "far" }));
-    });
-    const skipped = Math.max(1, Math.ceil(this.tooLarge.length / mostDots));
-    this.tooLarge.forEach((row, i) => {
-      const [cx, cy] = this.at(row);
-      if (i % skipped !== 0) return;
-      const dot = s("circle", { cx, cy, r: 3, class: "hollow", "data-row": row });
-      withTip(dot, outOfMemory, () => this.reach.tip(row));
-      this.drawn.area.append(dot);
-    });
-    // Two networks are no alternatives to each other: each has its own front.
-    const model = this.points.axes.find((axis) => axis.name === "model");
-    const networks = model ? this.points.values(model) : [null];
-    let onFront = 0;
-    networks.forEach((network, index) => {
-      const own = model ? this.rows.filter((row) => model.cells[row] === network) : this.rows;
-      onFront += this.drawFront(own, network, index);
-    });
-    return { figure: this.drawn.figure, networks, considered: this.rows.length, onFront, hollow: this.tooLarge.length };
+  /// All points, those on the same place once.
+  private *others(): Generator<void, void, void> {
+    const seen = new Set<number>();
+    for (const list of [this.rows, this.tooLarge])
+      for (let i = 0; i < list.length; i++) {
+        if (isTurn(i)) yield;
+        const row = list[i] as number;
+        const [cx, cy] = this.at(row);
+        const place = Math.round(cx / grain) * 4096 + Math.round(cy / grain);
+        if (seen.has(place)) continue;
+        seen.add(place);
+        if (list === this.rows) {
+          this.drawn.area.append(s("circle", { cx, cy, r: 2, class: "far" }));
+          continue;
+        }
+        const dot = s("circle", { cx, cy, r: 3, class: "hollow", "data-row": row });
+        withTipAnyhow(dot, outOfMemory, () => this.reach.tip(row));
+        this.drawn.area.append(dot);
+      }
   }
 
   private at(row: number): [number, number] {
     return [this.drawn.x(numberAt(this.x, row) ?? 0), this.drawn.y(numberAt(this.y, row) ?? 0)];
   }
 
-  private drawFront(rows: number[], network: Cell, index: number): number {
-    const best = paretoFront(
+  private *front(rows: number[], network: Cell, colors: Colors): Generator<void, void, void> {
+    const best: number[] = [];
+    yield* paretoFront(
       rows,
       (row) => goal(this.x, row),
       (row) => goal(this.y, row),
+      best,
     );
-    const path = pathOf(best.map((row) => this.at(row)));
-    this.drawn.area.append(s("path", { d: path, class: "line", stroke: color(index) }));
-    for (const row of best) this.drawn.area.append(this.dot(row, network, index));
-    return best.length;
+    const name = networkName(network);
+    this.drawn.area.append(
+      s("path", {
+        d: pathOf(best.map((row) => this.at(row))),
+        class: "line",
+        stroke: colors.of(name),
+        "stroke-dasharray": dash(colors.index(name)),
+      }),
+    );
+    for (const row of best) this.drawn.area.append(this.dot(row, name, colors.of(name)));
+    this.onFront += best.length;
   }
 
-  private dot(row: number, network: Cell, index: number): SVGCircleElement {
+  private dot(row: number, name: string, fill: string): SVGCircleElement {
     const isChosen = String(row) === this.chosen;
     const [cx, cy] = this.at(row);
     const dot = s("circle", {
       cx,
       cy,
       r: isChosen ? 7 : 4,
-      fill: color(index),
+      fill,
       class: isChosen ? "dot chosen" : "dot",
       "data-row": row,
-      tabindex: 0,
-      role: "button",
-      "aria-label": `point ${row}`,
     });
-    withTip(dot, network === null ? "on the front" : String(network), () => this.reach.tip(row));
+    withTipAnyhow(dot, name, () => this.reach.tip(row));
     dot.addEventListener("click", () => this.reach.choose(row));
-    dot.addEventListener("keydown", (event) => event.key === "Enter" && this.reach.choose(row));
     return dot;
   }
 }

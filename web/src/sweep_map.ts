@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number over two axes, as a map of shades.
-import { interpolateViridis } from "d3-scale-chromatic";
-import { linearDomain } from "./chart";
+// A number over two axes, as a map of shades. Where there are more points than a map can show, neighbours share a cell,
+// which says the median, the least or the most of all of them.
+import { scaleBar } from "./chart";
 import { h, s } from "./dom";
+import { shade } from "./palette";
+import { cornerOf, roving } from "./roving";
 import type { SweepColumn } from "./schema";
-import { cellText, mostDots, numberAt, outOfMemory, type Points, type Reach } from "./sweep_points";
-import { withTip } from "./tooltip";
+import { cellText, numberAt, outOfMemory, Range, type Cell, type Points, type Reach } from "./sweep_points";
+import { hideTip, showTip, type Lines } from "./tooltip";
 import { format, labelOf, unitOf } from "./units";
+import { isTurn } from "./work";
 
-const mostCells = 4 * mostDots;
-const left = 130; // for the names of the lines
+const left = 118; // for the names of the lines
 const below = 46; // for those of the columns
+const tallest = 360;
+const mostLines = 40;
+const narrowest = 10;
+
+export type Statistic = "median" | "least" | "most";
 
 export interface MapColumns {
   x: SweepColumn;
@@ -18,80 +25,216 @@ export interface MapColumns {
   z: SweepColumn; // what the shade says
 }
 
-interface Layout {
-  columns: ReturnType<Points["values"]>;
-  lines: ReturnType<Points["values"]>;
-  width: number; // of a cell
-  height: number;
-}
+/// Values of an axis, neighbours together.
+class Bins {
+  readonly count: number;
 
-function names(svg: SVGSVGElement, { x, y }: MapColumns, layout: Layout, width: number): void {
-  layout.lines.forEach((value, i) => {
-    const at = { x: left - 8, y: (i + 0.5) * layout.height + 4 };
-    svg.append(s("text", { ...at, "text-anchor": "end", class: "tick" }, cellText(y, value)));
-  });
-  const step = Math.max(1, Math.ceil(layout.columns.length / (width / 90)));
-  layout.columns.forEach((value, i) => {
-    if (i % step !== 0) return;
-    const at = { x: left + (i + 0.5) * layout.width, y: layout.lines.length * layout.height + 16 };
-    svg.append(s("text", { ...at, "text-anchor": "middle", class: "tick" }, cellText(x, value)));
-  });
-}
-
-export function sweepMap(
-  points: Points,
-  rows: number[],
-  of: MapColumns,
-  width: number,
-  reach: Reach,
-): HTMLElement {
-  const { x, y, z } = of;
-  const [columns, lines] = [points.values(x), points.values(y)];
-  const shown = rows.filter((row) => numberAt(z, row) !== null).slice(0, mostCells);
-  const [least, most] = linearDomain(
-    shown.map((row) => numberAt(z, row) ?? 0),
-    false,
-  );
-  const layout: Layout = {
-    columns,
-    lines,
-    width: (width - left - 10) / columns.length,
-    height: Math.max(14, Math.min(34, 320 / lines.length)),
-  };
-  const title = `${labelOf(z.name)} over ${labelOf(x.name)} and ${labelOf(y.name)}`;
-  const height = lines.length * layout.height + below;
-  const svg = s("svg", {
-    viewBox: `0 0 ${width} ${height}`,
-    width,
-    height,
-    role: "img",
-    "aria-label": title,
-  });
-  const columnOf = new Map(columns.map((value, i) => [value, i]));
-  const lineOf = new Map(lines.map((value, i) => [value, i]));
-  for (const row of shown) {
-    const value = numberAt(z, row) ?? 0;
-    const shade = most > least ? (value - least) / (most - least) : 0.5;
-    const isHollow = points.isOutOfMemory(row);
-    const rect = s("rect", {
-      x: left + (columnOf.get(x.cells[row] ?? null) ?? 0) * layout.width,
-      y: (lineOf.get(y.cells[row] ?? null) ?? 0) * layout.height,
-      width: layout.width + 0.3,
-      height: layout.height - 1,
-      fill: isHollow ? "none" : interpolateViridis(1 - shade),
-      class: isHollow ? "heat hollow" : "heat",
-      "data-row": row,
-    });
-    withTip(rect, isHollow ? outOfMemory : format(value, unitOf(z.name)), () => reach.tip(row));
-    rect.addEventListener("click", () => reach.choose(row));
-    svg.append(rect);
+  constructor(
+    readonly values: Cell[],
+    most: number,
+  ) {
+    this.count = Math.max(1, Math.min(values.length, Math.floor(most)));
   }
-  names(svg, of, layout, width);
-  const range = `${format(least, unitOf(z.name))} to ${format(most, unitOf(z.name))}`;
-  const middle = { x: left + (width - left) / 2, y: height - 6, "text-anchor": "middle", class: "axis" };
-  const hollow = shown.some((row) => points.isOutOfMemory(row)) ? `; hollow: ${outOfMemory}` : "";
-  svg.append(s("text", middle, `${labelOf(x.name)}; light is little: ${range}${hollow}`));
-  const cut =
-    rows.length > mostCells && h("p", { class: "dim" }, `the first ${mostCells} of ${rows.length} points`);
-  return h("figure", { class: "chart" }, h("figcaption", {}, title), svg, cut);
+
+  of(place: number): number {
+    return Math.floor((place * this.count) / this.values.length);
+  }
+
+  name(column: SweepColumn, bin: number): string {
+    const first = Math.ceil((bin * this.values.length) / this.count);
+    const last = Math.ceil(((bin + 1) * this.values.length) / this.count) - 1;
+    const text = (place: number) => cellText(column, this.values[place] ?? null);
+    return last > first ? `${text(first)} to ${text(last)}` : text(first);
+  }
+
+  firstName(column: SweepColumn, bin: number): string {
+    return cellText(column, this.values[Math.ceil((bin * this.values.length) / this.count)] ?? null);
+  }
+}
+
+interface MapCell {
+  rows: number[]; // by what the map shows, the least first
+  value: number;
+  row: number; // that has the value
+  isHollow: boolean;
+}
+
+export class SweepMap {
+  private readonly across: Bins;
+  private readonly up: Bins;
+  private readonly cells = new Map<number, MapCell>();
+  private readonly range = new Range();
+  private readonly spoken = new Map<Element, () => string>();
+
+  constructor(
+    private readonly points: Points,
+    private readonly of: MapColumns,
+    private readonly statistic: Statistic,
+    private readonly width: number,
+    private readonly reach: Reach,
+  ) {
+    this.across = new Bins(points.values(of.x), (width - left - 10) / narrowest);
+    this.up = new Bins(points.values(of.y), mostLines);
+  }
+
+  /// Whether a cell may hold several points.
+  get isBinned(): boolean {
+    return this.across.count < this.across.values.length || this.up.count < this.up.values.length;
+  }
+
+  /// Puts the points into their cells, then draws them.
+  *draw(rows: number[], place: HTMLElement): Generator<void, void, void> {
+    const [x, y] = [this.points.codes(this.of.x).at, this.points.codes(this.of.y).at];
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i] as number;
+      if (isTurn(i)) yield;
+      if (numberAt(this.of.z, row) === null) continue;
+      const key = this.up.of(y[row] ?? 0) * this.across.count + this.across.of(x[row] ?? 0);
+      const cell = this.cells.get(key);
+      if (cell) cell.rows.push(row);
+      else this.cells.set(key, { rows: [row], value: 0, row, isHollow: false });
+    }
+    let step = 0;
+    for (const cell of this.cells.values()) {
+      this.judge(cell);
+      if (isTurn(step++)) yield;
+    }
+    yield* this.picture(rows.length, place);
+  }
+
+  private judge(cell: MapCell): void {
+    const number = (row: number) => numberAt(this.of.z, row) ?? 0;
+    cell.rows.sort((a, b) => number(a) - number(b));
+    const last = cell.rows.length - 1;
+    const at = this.statistic === "least" ? 0 : this.statistic === "most" ? last : last >> 1;
+    cell.row = cell.rows[at] as number;
+    cell.value = number(cell.row);
+    cell.isHollow = cell.rows.every((row) => this.points.isOutOfMemory(row));
+    if (!cell.isHollow) this.range.see(cell.value);
+  }
+
+  private share(value: number): number {
+    const { least, most } = this.range;
+    if (!(most > least)) return 0.5;
+    // The shades of a result that spans decades would all lie at one end; figures do the same.
+    return least > 0 && most > 20 * least
+      ? Math.log(value / least) / Math.log(most / least)
+      : (value - least) / (most - least);
+  }
+
+  private *picture(points: number, place: HTMLElement): Generator<void, void, void> {
+    const { x, y, z } = this.of;
+    const height = Math.max(4, Math.min(34, Math.floor(tallest / this.up.count)));
+    const cellWidth = (this.width - left - 10) / this.across.count;
+    const all = height * this.up.count;
+    const title = `${labelOf(z.name)} over ${labelOf(x.name)} and ${labelOf(y.name)}`;
+    const svg = s("svg", {
+      viewBox: `0 0 ${this.width} ${all + below}`,
+      width: this.width,
+      height: all + below,
+      "aria-label": title,
+    });
+    const edge = (bin: number) => Math.round(left + bin * cellWidth); // whole pixels: no seams
+    let step = 0;
+    for (const [key, cell] of [...this.cells].sort((a, b) => a[0] - b[0])) {
+      const [line, column] = [Math.floor(key / this.across.count), key % this.across.count];
+      const mark = s("rect", {
+        x: edge(column),
+        y: all - (line + 1) * height, // much is above, as in figures
+        width: Math.max(1, edge(column + 1) - edge(column)),
+        height,
+        fill: cell.isHollow ? "none" : shade(this.share(cell.value)),
+        class: cell.isHollow ? "heat hollow" : "heat",
+        "data-row": cell.row,
+        "data-count": cell.rows.length,
+      });
+      this.listen(mark, cell, line, column);
+      svg.append(mark);
+      if (isTurn(4 * step++)) yield;
+    }
+    this.names(svg, all, height, cellWidth);
+    roving(svg, ".heat", (mark) => this.spoken.get(mark)?.() ?? "");
+    const hollow = [...this.cells.values()].some((cell) => cell.isHollow);
+    place.replaceChildren(
+      h("figure", { class: "chart" }, h("figcaption", {}, title), svg, this.key(hollow)),
+      this.isBinned
+        ? h(
+            "p",
+            { class: "dim" },
+            `all ${points.toLocaleString("en-US")} points in ${this.cells.size.toLocaleString("en-US")} cells; a cell shows the ${this.statistic} of its points`,
+          )
+        : "",
+    );
+  }
+
+  private key(hasHollow: boolean): HTMLElement {
+    const { least, most } = this.range;
+    const unit = unitOf(this.of.z.name);
+    const isLog = least > 0 && most > 20 * least;
+    const at = (share: number) => (isLog ? least * (most / least) ** share : least + share * (most - least));
+    return h(
+      "div",
+      { class: "scale-row" },
+      this.range.isEmpty ? "" : scaleBar(shade, (share) => format(at(share), unit)),
+      hasHollow && h("span", { class: "dim" }, `hollow: ${outOfMemory}`),
+    );
+  }
+
+  private listen(mark: SVGRectElement, cell: MapCell, line: number, column: number): void {
+    const { x, y, z } = this.of;
+    const unit = unitOf(z.name);
+    const title = () => (cell.isHollow ? outOfMemory : format(cell.value, unit));
+    const lines = (): Lines => {
+      if (cell.rows.length === 1) return this.reach.tip(cell.row);
+      const number = (row: number | undefined) => format(numberAt(z, row ?? 0), unit);
+      return [
+        [labelOf(x.name), this.across.name(x, column)],
+        [labelOf(y.name), this.up.name(y, line)],
+        ["points", String(cell.rows.length)],
+        ["least", number(cell.rows[0])],
+        ["median", number(cell.rows[(cell.rows.length - 1) >> 1])],
+        ["most", number(cell.rows.at(-1))],
+      ];
+    };
+    mark.addEventListener("pointermove", (event) => showTip(event, title(), lines()));
+    mark.addEventListener("pointerleave", hideTip);
+    mark.addEventListener("focus", () => showTip(cornerOf(mark), title(), lines()));
+    mark.addEventListener("blur", hideTip);
+    mark.addEventListener("click", () => this.reach.choose(cell.row));
+    this.spoken.set(
+      mark,
+      () =>
+        `${labelOf(x.name)} ${this.across.name(x, column)}, ${labelOf(y.name)} ${this.up.name(y, line)}: ${title()}`,
+    );
+  }
+
+  private names(svg: SVGSVGElement, all: number, height: number, cellWidth: number): void {
+    const { x, y } = this.of;
+    const everyLine = Math.ceil(15 / height);
+    for (let line = 0; line < this.up.count; line += everyLine)
+      svg.append(
+        s(
+          "text",
+          { x: left - 8, y: all - (line + 0.5) * height + 4, "text-anchor": "end", class: "tick" },
+          this.up.firstName(y, line),
+        ),
+      );
+    const everyColumn = Math.ceil(92 / cellWidth);
+    for (let column = 0; column < this.across.count; column += everyColumn)
+      svg.append(
+        s(
+          "text",
+          { x: left + (column + 0.5) * cellWidth, y: all + 16, "text-anchor": "middle", class: "tick" },
+          this.across.firstName(x, column),
+        ),
+      );
+    svg.append(
+      s("text", { x: left + (this.width - left) / 2, y: all + 38, "text-anchor": "middle", class: "axis" }, labelOf(x.name)),
+      s(
+        "text",
+        { transform: `translate(12,${all / 2}) rotate(-90)`, "text-anchor": "middle", class: "axis" },
+        labelOf(y.name),
+      ),
+    );
+  }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points of a sweep as the views ask for them: by column and row, and which of them nothing beats.
-import { linearDomain, logDomain, type Axis } from "./chart";
+import type { Axis } from "./chart";
 import type { SweepColumn, SweepDocument } from "./schema";
 import type { Lines } from "./tooltip";
 import { format, labelOf, unitOf } from "./units";
+import { isTurn } from "./work";
 
 export const mostDots = 3000;
 
@@ -15,27 +16,43 @@ export interface Reach {
 
 export type Cell = number | string | null;
 
+/// The values of a column in order, and which of them each row has.
+export interface Coded {
+  values: Cell[];
+  at: Uint32Array;
+}
+
+function inOrder(column: SweepColumn, values: Cell[]): Cell[] {
+  return column.is_number ? values.sort((a, b) => Number(a) - Number(b)) : values;
+}
+
 /// A sweep and what is chosen of it.
 export class Points {
   readonly axes: SweepColumn[]; // with more than one value
   readonly results: SweepColumn[];
+  private readonly coded = new Map<SweepColumn, Coded>();
+  private readonly fits: SweepColumn | undefined;
 
   constructor(readonly document: SweepDocument) {
     this.axes = document.columns.filter(
-      (column) => column.is_axis && column.name !== "point" && new Set(column.cells).size > 1,
+      (column) => column.is_axis && column.name !== "point" && this.varies(column),
     );
     this.results = document.columns.filter(
       (column) =>
-        column.is_number &&
-        column.name !== "point" &&
-        !this.axes.includes(column) &&
-        new Set(column.cells).size > 1,
+        column.is_number && column.name !== "point" && !this.axes.includes(column) && this.varies(column),
     );
+    this.fits = this.column("fits");
+  }
+
+  private varies(column: SweepColumn): boolean {
+    if (column.numbers !== undefined) return true;
+    if (column.values) return column.values.length > 1;
+    return column.cells.some((cell) => cell !== column.cells[0]);
   }
 
   /// Whether a point needs more memory than its device has; a limit does not say.
   isOutOfMemory(row: number): boolean {
-    return this.column("fits")?.cells[row] === 0;
+    return this.fits?.cells[row] === 0;
   }
 
   column(name: string): SweepColumn | undefined {
@@ -43,17 +60,35 @@ export class Points {
   }
 
   values(column: SweepColumn): Cell[] {
-    const values = [...new Set(column.cells)];
-    return column.is_number ? values.sort((a, b) => Number(a) - Number(b)) : values;
+    if (column.values) return inOrder(column, [...column.values]);
+    return this.codes(column).values;
+  }
+
+  codes(column: SweepColumn): Coded {
+    let found = this.coded.get(column);
+    if (!found) {
+      const { cells } = column;
+      const values = inOrder(column, [...(column.values ?? new Set(cells))]);
+      const place = new Map(values.map((value, at) => [value, at]));
+      const at = new Uint32Array(cells.length);
+      for (let row = 0; row < at.length; row++) at[row] = place.get(cells[row] ?? null) ?? 0;
+      this.coded.set(column, (found = { values, at }));
+    }
+    return found;
   }
 
   /// Rows for which every fixed column has its value.
-  rows(fixed: Map<string, string>): number[] {
-    const tests = [...fixed].map(([key, value]) => ({ cells: this.column(key)?.cells ?? [], value }));
-    const found: number[] = [];
-    for (let row = 0; row < this.document.points; row++)
-      if (tests.every((test) => String(test.cells[row]) === test.value)) found.push(row);
-    return found;
+  *rows(fixed: Map<string, string>, found: number[]): Generator<void, void, void> {
+    const tests = [...fixed].flatMap(([key, value]) => {
+      const column = this.column(key);
+      if (!column) return [];
+      const { values, at } = this.codes(column);
+      return [{ at, wanted: values.findIndex((each) => String(each) === value) }];
+    });
+    for (let row = 0; row < this.document.points; row++) {
+      if (tests.every((test) => test.at[row] === test.wanted)) found.push(row);
+      if (isTurn(row)) yield;
+    }
   }
 }
 
@@ -73,24 +108,38 @@ export function choices(columns: SweepColumn[]): { value: string; label: string 
   return columns.map((column) => ({ value: column.name, label: labelOf(column.name) }));
 }
 
-/// Also of more values than a call takes arguments.
-function largest(values: number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), -Infinity);
+/// Least and most of numbers that are seen one after the other.
+export class Range {
+  least = Infinity;
+  most = -Infinity;
+
+  see(value: number): void {
+    if (!Number.isFinite(value)) return;
+    if (value < this.least) this.least = value;
+    if (value > this.most) this.most = value;
+  }
+
+  get isEmpty(): boolean {
+    return this.least > this.most;
+  }
 }
 
-export function axisOf(column: SweepColumn, values: number[], fromZero: boolean): Axis {
-  const positive = values.filter((value) => value > 0);
-  const isLog =
-    !fromZero &&
-    positive.length === values.length &&
-    largest(positive) > 100 * -largest(positive.map((value) => -value));
-  return {
-    label: labelOf(column.name),
-    unit: unitOf(column.name),
-    isLog,
-    domain: isLog ? logDomain(values) : linearDomain(values, fromZero),
-    isExact: !fromZero,
-  };
+const mostNamedTicks = 12;
+
+export function axisOf(points: Points, column: SweepColumn, range: Range, fromZero: boolean): Axis {
+  const isLog = !fromZero && range.least > 0 && range.most > 8 * range.least;
+  const room = Math.max(1.15, (range.most / range.least) ** 0.03);
+  const values = column.is_axis ? points.values(column) : [];
+  const domain: [number, number] = range.isEmpty
+    ? [0, 1]
+    : isLog
+      ? [range.least / room, range.most * room]
+      : [fromZero ? Math.min(0, range.least) : range.least, fromZero ? Math.max(0, range.most) : range.most];
+  const axis: Axis = { label: labelOf(column.name), unit: unitOf(column.name), isLog, domain, isExact: !fromZero };
+  // Sizes that were asked for are better ticks than round numbers that were not.
+  if (values.length <= mostNamedTicks)
+    axis.at = values.flatMap((value) => (typeof value === "number" ? [value] : []));
+  return axis;
 }
 
 export function isMore(column: SweepColumn): boolean {
@@ -104,18 +153,25 @@ export function goal(column: SweepColumn, row: number): number {
 }
 
 /// Rows that no other is at least as good as in both goals and better in one, by the first goal. Equal ones count once.
-export function paretoFront(
+/// Of rows that share the first goal only the best can be among them, so few are left to be sorted.
+export function* paretoFront(
   rows: number[],
   first: (row: number) => number,
   second: (row: number) => number,
-): number[] {
-  const sorted = [...rows].sort((a, b) => first(a) - first(b) || second(a) - second(b));
-  const front: number[] = [];
-  let best = Infinity;
+  front: number[],
+): Generator<void, void, void> {
+  const best = new Map<number, number>();
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i] as number;
+    const before = best.get(first(row));
+    if (before === undefined || second(row) < second(before)) best.set(first(row), row);
+    if (isTurn(i)) yield;
+  }
+  const sorted = [...best.values()].sort((a, b) => first(a) - first(b));
+  let least = Infinity;
   for (const row of sorted) {
-    if (second(row) >= best) continue;
-    best = second(row);
+    if (second(row) >= least) continue;
+    least = second(row);
     front.push(row);
   }
-  return front;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of layers. Only the rows that can be seen are in the page, so that 100,000 scroll as smoothly as 100.
+import { csvText } from "./csv";
 import { h, menu, name } from "./dom";
+import { exportable } from "./export";
 import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
 import { isProfile } from "./schema";
 import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
@@ -38,6 +40,8 @@ class LayerTable {
   );
   private readonly count = h("p", { class: "count", role: "status" });
   private isPrinting = false;
+  private isAsked = false;
+  private readonly drawn = new Map<number, HTMLElement>(); // by the number of their line
   private readonly texts: ReturnType<typeof textColumns>;
 
   constructor(
@@ -47,9 +51,10 @@ class LayerTable {
   ) {
     this.texts = textColumns(rows);
     element.append(this.controls(), this.scroller, this.count);
+    exportable(this.scroller, () => this.csv());
     this.table = stateOf(context, rows, this.open);
     this.scroller.style.setProperty("--rows", String(rowsShown));
-    this.scroller.addEventListener("scroll", () => this.draw());
+    this.scroller.addEventListener("scroll", () => this.ask(), { passive: true });
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.scroller.addEventListener("pointerleave", () => context.links.point(null));
     this.scroller.addEventListener("focus", () => this.mark());
@@ -136,6 +141,8 @@ class LayerTable {
     this.scroller.setAttribute("aria-rowcount", String(this.table.lines.length + 1));
     this.body.style.height = `${this.table.lines.length * rowHeight}px`;
     this.focused = Math.min(this.focused, Math.max(0, this.table.lines.length - 1));
+    this.drawn.clear();
+    this.body.replaceChildren();
     this.draw();
     this.tellCount();
   }
@@ -236,6 +243,17 @@ class LayerTable {
     this.rebuild();
   }
 
+  /// However often it scrolls, it is drawn once a frame.
+  private ask(): void {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    requestAnimationFrame(() => {
+      this.isAsked = false;
+      this.draw();
+    });
+  }
+
+  /// Rows that stay in sight stay as they are.
   private draw(): void {
     if (this.isPrinting) return;
     // A table that has just become shorter may still say how far it was scrolled before.
@@ -245,27 +263,63 @@ class LayerTable {
     );
     const first = Math.max(0, Math.floor(top) - 4);
     const last = Math.min(this.table.lines.length, first + rowsShown + 10);
-    const drawn: HTMLElement[] = [];
-    for (let at = first; at < last; at++) drawn.push(this.line(at));
-    this.body.replaceChildren(...drawn);
-    this.mark();
+    for (const [at, row] of this.drawn) {
+      if (at >= first && at < last) continue;
+      row.remove();
+      this.drawn.delete(at);
+    }
+    for (let at = first; at < last; at++) {
+      if (this.drawn.has(at)) continue;
+      const row = this.line(at);
+      this.drawn.set(at, row);
+      this.markRow(at, row);
+      this.insert(at, row);
+    }
+  }
+
+  /// In their order, as readers of the screen go through them.
+  private insert(at: number, row: HTMLElement): void {
+    const last = this.body.lastElementChild as HTMLElement | null;
+    if (!last || Number(last.dataset.at) < at) this.body.append(row);
+    else {
+      const next = [...this.body.children].find((each) => Number((each as HTMLElement).dataset.at) > at);
+      this.body.insertBefore(row, next ?? null);
+    }
   }
 
   private mark(): void {
+    for (const [at, row] of this.drawn) this.markRow(at, row);
+  }
+
+  private markRow(at: number, row: HTMLElement): void {
     const { hovered, chosen } = this.context.links;
-    for (const row of this.body.children) {
-      const at = Number((row as HTMLElement).dataset.at);
-      const line = this.table.lines[at];
-      const layer = line && "row" in line ? line.row.layer : null;
-      const isHot =
-        layer !== null &&
-        hovered?.layer === layer &&
-        (!hovered.pass || !line || !("row" in line) || hovered.pass === line.row.pass);
-      row.classList.toggle("hot", isHot);
-      row.classList.toggle("chosen", layer !== null && layer === chosen);
-      row.setAttribute("aria-selected", String(layer !== null && layer === chosen));
-      row.classList.toggle("focused", at === this.focused && document.activeElement === this.scroller);
-    }
+    const line = this.table.lines[at];
+    const layer = line && "row" in line ? line.row.layer : null;
+    const isHot =
+      layer !== null &&
+      hovered?.layer === layer &&
+      (!hovered.pass || !line || !("row" in line) || hovered.pass === line.row.pass);
+    row.classList.toggle("hot", isHot);
+    row.classList.toggle("chosen", layer !== null && layer === chosen);
+    row.setAttribute("aria-selected", String(layer !== null && layer === chosen));
+    row.classList.toggle("focused", at === this.focused && document.activeElement === this.scroller);
+  }
+
+  /// All lines that the search found, whether they are in sight or not.
+  private csv(): string {
+    const { lines, columns } = this.table;
+    return csvText(
+      ["layer", ...this.texts.map((column) => column.key), ...columns.map((metric) => metric.key)],
+      lines.map((line) => {
+        const isRow = "row" in line;
+        const numbers = isRow ? line.row.numbers : line.group.numbers;
+        return [
+          isRow ? line.row.layer : line.group.name,
+          ...this.texts.map((column) => (isRow ? line.row[column.key] : "")),
+          ...columns.map((metric) => valueOf(numbers, metric)),
+        ];
+      }),
+    );
   }
 
   /// Brings the chosen layer into view, when it is chosen elsewhere.
@@ -278,6 +332,7 @@ class LayerTable {
     if (top < scrollTop || top > scrollTop + (rowsShown - 2) * rowHeight)
       this.scroller.scrollTop = top - (rowsShown / 3) * rowHeight;
     this.draw();
+    this.mark();
   }
 
   private key(event: KeyboardEvent): void {
@@ -299,6 +354,7 @@ class LayerTable {
       if (top > scrollTop + (rowsShown - 2) * rowHeight)
         this.scroller.scrollTop = top - (rowsShown - 2) * rowHeight;
       this.draw();
+      this.mark();
     } else if (event.key === "Enter" || event.key === " ") this.act(this.focused);
     else return;
     event.preventDefault();
@@ -306,6 +362,8 @@ class LayerTable {
 
   private print(isPrinting: boolean): void {
     this.isPrinting = isPrinting;
+    this.drawn.clear();
+    this.body.replaceChildren();
     if (isPrinting) {
       const count = Math.min(rowsPrinted, this.table.lines.length);
       this.body.replaceChildren(...Array.from({ length: count }, (_, at) => this.line(at)));

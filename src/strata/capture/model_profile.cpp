@@ -7,7 +7,6 @@
 #include "strata/capture/collectives.hpp"
 #include "strata/capture/kernel_arithmetic.hpp"
 #include "strata/capture/kernel_class.hpp"
-#include "strata/capture/recording_profile.hpp"
 #include "strata/capture/trace_builder.hpp"
 #include "strata/graph/operator_names.hpp"
 
@@ -126,6 +125,7 @@ class ModelRows {
     }
     return std::move(rows_);
   }
+  std::vector<RowKernel> row_kernels() && { return std::move(row_kernels_); }
 
  private:
   const KernelClass& class_of(std::size_t kernel) const {
@@ -154,6 +154,7 @@ class ModelRows {
     }
     arithmetic_[at->second].add(class_of(kernel),
                                 recording_.names.text(recording_.kernels[kernel].name));
+    row_kernels_.push_back({kernel, at->second});
     ProfileRow& row = rows_[at->second];
     add_implementation(row.implementation, class_of(kernel).algorithm);
     Totals one;
@@ -246,6 +247,7 @@ class ModelRows {
   std::vector<bool> is_split_;
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> index_;
   std::vector<ProfileRow> rows_;
+  std::vector<RowKernel> row_kernels_;
   std::vector<RowArithmetic> arithmetic_;  ///< one per row
 };
 
@@ -282,7 +284,9 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   made.is_forward_only = is_forward_only;
   made.match = match_layers(recording, origins, classes, work, model);
   made.profile.evidence = Evidence::measured;
-  made.profile.rows = ModelRows(recording, origins, classes, model, made.match).of(kernels);
+  ModelRows rows(recording, origins, classes, model, made.match);
+  made.profile.rows = rows.of(kernels);
+  made.kernels = std::move(rows).row_kernels();
   made.profile.subject.network = bound.graph->name;
   made.profile.subject.title = bound.graph->title.empty() ? bound.graph->name : bound.graph->title;
   made.profile.subject.dtype = name_of(most_common_dtype(bound));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/capture/match_layers.hpp"
+#include "strata/capture/recording_profile.hpp"
 #include "strata/profile/profile.hpp"
 
 namespace strata {
@@ -12,6 +13,7 @@ struct ModelProfile {
   LayerMatch match;
   bool is_inference = false;
   bool is_forward_only = false;  ///< in training mode: dropout runs, but nothing backward
+  std::vector<RowKernel> kernels = {};  ///< of the profile, in their order in the recording
 };
 
 /// Times and launches are the recording's, of the same step as `profile_of`; names, operators, FLOP

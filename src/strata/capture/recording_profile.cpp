@@ -45,7 +45,7 @@ class ProfileMaker {
         classes_(classes_of_names(recording)),
         columns_(recording) {}
 
-  Profile make() {
+  ProfileWithKernels make() {
     Profile profile;
     profile.evidence = Evidence::measured;
     profile.columns.has_flop = has_arithmetic(columns_);
@@ -59,7 +59,7 @@ class ProfileMaker {
       made.row.op = most->first;
       profile.rows.push_back(std::move(made.row));
     }
-    return profile;
+    return {std::move(profile), std::move(kernels_)};
   }
 
  private:
@@ -82,6 +82,7 @@ class ProfileMaker {
       if (is_exchange) made.row.layer_class = communication_class;
       rows_.push_back(std::move(made));
     }
+    kernels_.push_back({kernel, at->second});
     RowInProgress& made = rows_[at->second];
     made.class_ns[kernel_class.name] += record.time.length_ns();
     add_totals(kernel, made.row);
@@ -117,6 +118,7 @@ class ProfileMaker {
   bool has_flop_ = false;
   std::map<std::tuple<std::string, std::string, bool>, std::size_t> at_;
   std::vector<RowInProgress> rows_;
+  std::vector<RowKernel> kernels_;
 };
 
 }  // namespace
@@ -138,17 +140,20 @@ std::string short_kernel_name(std::string_view name) {
   return base;
 }
 
-Profile profile_of(const Recording& recording) {
+Profile profile_of(const Recording& recording) { return profile_with_kernels(recording).profile; }
+
+ProfileWithKernels profile_with_kernels(const Recording& recording) {
   if (recording.kernels.empty())
     fail(ErrorKind::input, "no kernel is recorded, so there is no profile of a device");
-  Profile profile = ProfileMaker(recording).make();
+  ProfileWithKernels made = ProfileMaker(recording).make();
+  Profile& profile = made.profile;
   profile.subject.network = recording.process.command;
   profile.subject.title = recording.process.command;
   if (const RecordedDevice* device =
           device_of(recording.process, recording.kernels.front().device)) {
     profile.subject.machine_title = device->name;
   }
-  return profile;
+  return made;
 }
 
 Profile load_recorded_profile(const std::filesystem::path& path) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/chart/palette.hpp"
 #include "strata/report/convolution_cells.hpp"
 #include "strata/report/convolution_report.hpp"
 
@@ -41,6 +42,12 @@ bool has_named_points(const ConvSeries& series) {
   return !series.is_sweep || series.points.size() < few;
 }
 
+std::vector<chart::Color> strategy_colors(const ConvResults& results) {
+  std::vector<std::string> names;
+  for (const ConvStrategyName& strategy : results.strategies) names.push_back(strategy.name);
+  return chart::colors_of_kinds(names);
+}
+
 /// One line per strategy over the points of a series.
 template <class ValueOf>
 Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvSeries& series,
@@ -52,10 +59,11 @@ Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvS
     if (has_names)
       chart.x.categories.push_back(series.is_sweep ? fmt::format("{}", *point.at) : point.label);
   }
+  const std::vector<chart::Color> colors = strategy_colors(results);
   for (std::size_t i = 0; i < results.strategies.size(); ++i) {
     const ConvStrategyName& strategy = results.strategies[i];
     chart::Series line{.name = strategy.name,
-                       .color = i,
+                       .color = colors[i],
                        .stroke = !series.is_sweep     ? chart::Stroke::none
                                  : strategy.is_vendor ? chart::Stroke::dashed
                                                       : chart::Stroke::solid,
@@ -80,21 +88,22 @@ bool has_positive(const Chart& chart) {
   });
 }
 
-// By role. There are more roles than colours: those that share one never meet in a strategy.
-constexpr std::array<chart::Color, 10> role_colors = {0, 1, 2, 3, 4, 5, 7, 3, 0, 6};
+// By role; the page has the same under "roles" in web/src/palette.json.
+constexpr std::array<chart::Color, 10> role_colors = {0, 1, 2, 3, 4, 5, 7, 11, 8, 14};
 static_assert(role_colors.size() == static_cast<std::size_t>(KernelRole::other) + 1);
 
 /// A panel for each efficiency, a group of bars for each layer.
 std::vector<Chart> efficiency_panels(const ConvResults& results, const ConvIndex& index,
                                      const ConvSeries& series, ConvPass pass) {
   std::vector<Chart> panels;
+  const std::vector<chart::Color> colors = strategy_colors(results);
   for (const ConvEfficiencyName& name : conv_efficiency_names()) {
     Chart panel{.y = {.title = std::string(name.key),
                       .quantity = name.is_share ? chart::Quantity::share : chart::Quantity::number,
                       .from_zero = true}};
     for (const ConvPoint& point : series.points) panel.x.categories.push_back(point.label);
     for (std::size_t i = 0; i < results.strategies.size(); ++i) {
-      chart::Bars bars{results.strategies[i].name, {}, i};
+      chart::Bars bars{results.strategies[i].name, {}, colors[i]};
       bool has_any = false;
       for (const ConvPoint& point : series.points) {
         const ConvCell* cell = index.find(point.shape, pass, bars.name);

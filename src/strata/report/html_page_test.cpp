@@ -113,6 +113,32 @@ TEST(SweepPage, keeps_numbers_and_gaps_and_refuses_too_many) {
   EXPECT_THROW(sweep_json(table, {}), Error);
 }
 
+TEST(ReportPage, packs_long_sweeps_so_that_a_browser_reads_them_at_once) {
+  if (!has_report_page()) GTEST_SKIP() << "plain pages have a cell for each number";
+  constexpr std::size_t points = 6000;
+  SweepTable table;
+  table.row_count = points;
+  table.columns = {
+      {.name = "batch", .is_number = true, .is_axis = true, .numbers = {}, .texts = {}},
+      {.name = "time_s", .is_number = true, .is_axis = false, .numbers = {}, .texts = {}},
+      {.name = "model", .is_number = false, .is_axis = true, .numbers = {}, .texts = {}}};
+  for (std::size_t i = 0; i < points; ++i) {
+    table.columns[0].numbers.push_back(i % 3 == 0 ? no_number : static_cast<double>(i % 3));
+    table.columns[1].numbers.push_back(static_cast<double>(i) + 0.5);
+    table.columns[2].texts.push_back("one");
+  }
+  const Json json = Json::parse(sweep_json(table, {}));
+  EXPECT_EQ(json["columns"][0]["values"], Json({nullptr, 1, 2}));
+  const std::string places = bytes_of_base64(json["columns"][0]["index"].get<std::string>());
+  EXPECT_EQ(places.substr(0, 8), std::string("\0\0\1\0\2\0\0\0", 8));
+  EXPECT_EQ(places.size(), 2 * points);
+  const std::string numbers = bytes_of_base64(json["columns"][1]["numbers"].get<std::string>());
+  EXPECT_EQ(numbers.substr(0, 8), std::string("\0\0\0\0\0\0\xe0\x3f", 8));  // 0.5
+  EXPECT_EQ(numbers.size(), 8 * points);
+  EXPECT_EQ(json["columns"][2]["values"], Json({"one"}));
+  EXPECT_FALSE(json["columns"][2].contains("index"));  // all points have it
+}
+
 TEST(ReportPage, holds_its_data_where_no_name_can_break_out) {
   const std::string name = "</script><script>alert(1)</script>";
   const Json document = {{"kind", "model"}, {"layers", {{{"name", name}}}}};

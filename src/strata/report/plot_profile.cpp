@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/report/chart/palette.hpp"
 #include "strata/report/plot.hpp"
 
 #include <fmt/format.h>
@@ -233,9 +234,10 @@ ChartGrid types_figure(const std::vector<PlottedProfile>& profiles) {
   chart.bar_layout = chart::BarLayout::stacked;
   for (const PlottedProfile& plotted : profiles)
     chart.x.categories.push_back(plotted.labelled.label);
+  const std::vector<chart::Color> colors = chart::colors_of_kinds(shown);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     if (std::all_of(shares[i].begin(), shares[i].end(), [](double v) { return v == 0; })) continue;
-    chart.bars.push_back({shown[i], shares[i], i + 1 == shown.size() ? rest_color : i});
+    chart.bars.push_back({shown[i], shares[i], i + 1 == shown.size() ? rest_color : colors[i]});
   }
   grid.panels.push_back(std::move(chart));
   return grid;
@@ -260,9 +262,10 @@ ChartGrid batch_trends_figure(const std::vector<PlottedProfile>& profiles) {
   const auto shares = shares_of(sorted, shown);
   Chart chart{.x = {.title = "batch", .scale = chart::ScaleKind::logarithmic},
               .y = {.title = "share of the time", .quantity = Quantity::share, .from_zero = true}};
+  const std::vector<chart::Color> colors = chart::colors_of_kinds(shown);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     chart::Series line{.name = shown[i],
-                       .color = i + 1 == shown.size() ? rest_color : i,
+                       .color = i + 1 == shown.size() ? rest_color : colors[i],
                        .marker = trend_markers[i % trend_markers.size()]};
     for (std::size_t k = 0; k < sorted.size(); ++k)
       line.points.push_back({static_cast<double>(*sorted[k].batch), shares[i][k], ""});

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace strata {
 namespace {
 
@@ -251,6 +253,33 @@ TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
   return json;
 }
 
+TraceDocument step_kernel_json(const StepKernel& kernel, const Profile& profile) {
+  const ProfileRow& row = profile.rows[kernel.row];
+  const KernelRecord& launch = kernel.launch;
+  TraceDocument json = {{"name", kernel.name},
+                        {"layer", row.layer},
+                        {"pass", row.pass},
+                        {"begin_s", in_seconds(kernel.begin_ns)},
+                        {"time_s", in_seconds(launch.time.length_ns())},
+                        {"stream", launch.stream}};
+  const auto product = [](const std::array<std::uint32_t, 3>& extents) {
+    std::int64_t all = 1;
+    for (const std::uint32_t extent : extents) all *= std::max<std::uint32_t>(1, extent);
+    return all;
+  };
+  if (launch.grid[0] > 0) json["blocks"] = product(launch.grid);
+  if (launch.block[0] > 0) json["threads_per_block"] = product(launch.block);
+  if (launch.registers != unknown_count) json["registers_per_thread"] = launch.registers;
+  if (launch.static_shared_bytes != unknown_count && launch.dynamic_shared_bytes != unknown_count)
+    json["shared_bytes_per_block"] =
+        std::int64_t{launch.static_shared_bytes} + launch.dynamic_shared_bytes;
+  if (kernel.occupancy) {
+    json["possible_occupancy"] = kernel.occupancy->share;
+    json["limited_by"] = name_of(kernel.occupancy->limit);
+  }
+  return json;
+}
+
 TraceDocument model_head(const TraceReport& report) {
   const ProfileSubject& subject = report.profile->subject;
   TraceDocument head = {
@@ -287,6 +316,8 @@ std::string to_json(std::span<const TraceReport> reports, const Provenance& prov
     const Profile& profile = *longest->profile;
     text.add_list("layers", profile.rows,
                   [&](const ProfileRow& row) { return layer_json(row, profile.columns); });
+    text.add_list("kernels", longest->kernels,
+                  [&](const StepKernel& kernel) { return step_kernel_json(kernel, profile); });
   }
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace strata {
@@ -28,6 +29,28 @@ TraceNetwork trace_network(const BoundGraph& bound, ModelProfile& made) {
     if (value != bound.binding.end()) network.dims.push_back({parameter.name, value->second});
   }
   return network;
+}
+
+/// A page that shows more would not open.
+constexpr std::size_t most_step_kernels = 20'000;
+
+std::vector<StepKernel> step_kernels(const Recording& recording,
+                                     const std::vector<RowKernel>& kernels) {
+  std::vector<StepKernel> made;
+  if (!recording.process.has_times || kernels.size() > most_step_kernels) return made;
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const RowKernel& one : kernels)
+    first_ns = std::min(first_ns, recording.kernels[one.kernel].time.start_ns);
+  for (const RowKernel& one : kernels) {
+    const KernelRecord& launch = recording.kernels[one.kernel];
+    const RecordedDevice* device = device_of(recording.process, launch.device);
+    made.push_back({.name = printable(recording.names.text(launch.name)),
+                    .row = one.row,
+                    .begin_ns = launch.time.start_ns - first_ns,
+                    .launch = launch,
+                    .occupancy = device == nullptr ? std::nullopt : occupancy_of(launch, *device)});
+  }
+  return made;
 }
 
 }  // namespace
@@ -72,9 +95,12 @@ TraceReport make_trace_report(std::string file, const Recording& recording, cons
     if (network != nullptr) {
       ModelProfile made = model_profile_of(recording, *network, options);
       report.network = trace_network(*network, made);
+      report.kernels = step_kernels(recording, made.kernels);
       report.profile = std::move(made.profile);
     } else {
-      report.profile = profile_of(recording);
+      ProfileWithKernels made = profile_with_kernels(recording);
+      report.kernels = step_kernels(recording, made.kernels);
+      report.profile = std::move(made.profile);
     }
     if (machine != nullptr) report.profile->subject.machine = machine->name;
     if (report.profile->subject.network.empty()) report.profile->subject.network = report.file;

@@ -33,11 +33,21 @@ struct TraceNetwork {
   LayerMatch match;
 };
 
+/// A kernel of the step that the profile is of: when it ran, and how it was launched.
+struct StepKernel {
+  std::string name;
+  std::size_t row = 0;        ///< in the profile
+  std::int64_t begin_ns = 0;  ///< after the first of them
+  KernelRecord launch;
+  std::optional<Occupancy> occupancy;
+};
+
 struct TraceReport {
   std::string file;
   TraceTables tables;
   std::vector<ProfileFinding> findings;
   std::optional<Profile> profile;                    ///< nothing: no kernels
+  std::vector<StepKernel> kernels;                   ///< of it; none where nothing says when
   std::optional<TraceNetwork> network;               ///< nothing: none was given
   std::vector<std::optional<double>> copy_ceilings;  ///< per row of tables.by_copy
   std::string machine;          ///< whose links those are, for people; empty: none is known

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/chart/palette.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/reproduce/convolution.hpp"
 #include "strata/reproduce/convolution_claims.hpp"
@@ -34,10 +35,13 @@ Chart contender_lines(const ConvStudy& study, const ConvSeries& series, const Va
   constexpr std::size_t few = 6;  // strides, between which an axis would write other numbers
   const bool has_names = !series.is_sweep || series.points.size() < few;
   chart.x.title = series.is_sweep ? series.name : "";
+  std::vector<std::string> names;
+  for (const ConvContender& who : study.contenders()) names.push_back(who.name);
+  const std::vector<chart::Color> colors = chart::colors_of_kinds(names);
   for (std::size_t i = 0; i < study.contenders().size(); ++i) {
     const ConvContender& who = study.contenders()[i];
     chart::Series line{.name = who.name,
-                       .color = i,
+                       .color = colors[i],
                        .stroke = !series.is_sweep ? chart::Stroke::none
                                  : who.is_vendor  ? chart::Stroke::dashed
                                                   : chart::Stroke::solid,

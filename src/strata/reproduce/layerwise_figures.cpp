@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/chart/palette.hpp"
 #include "strata/reproduce/csv_rows.hpp"
 #include "strata/reproduce/layerwise_study.hpp"
 
@@ -176,14 +177,14 @@ Figure types_figure(const LayerwiseStudy& study, const std::string& network) {
       auto at = std::find(types.begin(), types.end(), group.name);
       if (at == types.end()) {
         types.push_back(group.name);
-        chart.bars.push_back({.name = group.name,
-                              .values = std::vector<double>(cases.size(), 0),
-                              .color = types.size() - 1});
+        chart.bars.push_back({.name = group.name, .values = std::vector<double>(cases.size(), 0)});
         at = types.end() - 1;
       }
       chart.bars[static_cast<std::size_t>(at - types.begin())].values[i] = share;
     }
   }
+  const std::vector<chart::Color> colors = chart::colors_of_kinds(types);
+  for (std::size_t i = 0; i < chart.bars.size(); ++i) chart.bars[i].color = colors[i];
   chart.bar_layout = chart::BarLayout::stacked;
   return {
       .name = fmt::format("layerwise-{}-types", network),

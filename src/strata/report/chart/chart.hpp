@@ -44,7 +44,8 @@ struct Axis {
 };
 
 /// Index into eight colours that people with any colour vision tell apart (Okabe and Ito, "Color
-/// Universal Design", 2008); shape and dash say the same again. Larger ones begin anew.
+/// Universal Design", 2008), then a second tone of each (palette.hpp); shape and dash say the same
+/// again. Larger ones begin anew.
 using Color = std::size_t;
 
 enum class Marker : std::uint8_t { none, circle, square, triangle, diamond, inverted, cross };

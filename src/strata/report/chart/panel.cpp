@@ -3,6 +3,7 @@
 
 #include "strata/report/chart/clip.hpp"
 #include "strata/report/chart/labels.hpp"
+#include "strata/report/chart/palette.hpp"
 
 #include <fmt/format.h>
 

@@ -38,7 +38,4 @@ std::string fill_class(Color color);
 std::string shade_class(double shade);
 StyleClasses band_style(const Band& band);
 
-inline constexpr std::size_t palette_size = 8;
-inline constexpr std::size_t shade_count = 16;
-
 }  // namespace strata::chart

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/chart/palette.hpp"
 #include "strata/report/chart/panel.hpp"
 #include "strata/report/chart/xml_text.hpp"
 
@@ -13,15 +14,6 @@
 namespace strata::chart {
 namespace {
 
-using Palette = std::array<std::string_view, palette_size>;
-
-// Okabe and Ito's eight, the best to be told apart on white first. Their yellow is darker here and
-// their black is grey, to be seen on white and to differ from text. Lighter ones for dark pages.
-constexpr Palette light_palette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                   "#E69F00", "#56B4E9", "#444444", "#C8B900"};
-constexpr Palette dark_palette = {"#5AA9E6", "#F07F3C", "#2BC79A", "#E39AC2",
-                                  "#F0B73A", "#A5DCF7", "#D0D0D0", "#F0E442"};
-
 struct Theme {
   std::string_view background, text, muted, grid, axis;
   const Palette& palette;
@@ -32,22 +24,16 @@ constexpr Theme dark_theme = {"#16181d", "#e6e8eb", "#a8b0ba", "#31363f", "#6b74
 
 // Colours stand in the rules themselves: variables would be shorter, but programs that print SVG
 // (librsvg, Inkscape, TeX) do not know them. They skip the rule for dark screens, as they should.
-std::string colors_of(const Theme& theme) {
+std::string colors_of(const Theme& theme, std::size_t colors) {
   std::string css = fmt::format(
       ".bg{{fill:{0}}}.text{{fill:{1}}}.muted{{fill:{2}}}.halo{{stroke:{0}}}.grid{{stroke:{3}}}"
       ".axis{{stroke:{4}}}.plain{{stroke:{2}}}.grey{{fill:{4}}}.bar,.marker{{stroke:{0}}}",
       theme.background, theme.text, theme.muted, theme.grid, theme.axis);
-  for (std::size_t i = 0; i < palette_size; ++i) {
+  for (std::size_t i = 0; i < colors; ++i) {
     css += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, theme.palette[i]);
   }
   return css + fmt::format(".open{{fill:{}}}", theme.background);
 }
-
-// The map "viridis" (van der Walt and Smith, 2015) in equal steps: its lightness rises evenly, for
-// people with any colour vision and in print without colour.
-constexpr std::array<std::string_view, shade_count> shade_colors = {
-    "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
-    "#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
 
 /// Only for pictures that have areas, so that all others stay as they are.
 std::string areas_css(const Scene& scene) {
@@ -63,6 +49,27 @@ std::string areas_css(const Scene& scene) {
   for (std::size_t i = 0; i < shade_count; ++i)
     css += fmt::format(".h{}{{fill:{}}}", i, shade_colors[i]);
   return css;
+}
+
+bool is_second_tone(std::string_view style_class) {
+  if (style_class.size() < 2 || (style_class[0] != 's' && style_class[0] != 'f')) return false;
+  const std::string_view digits = style_class.substr(1);
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  return digits.size() > 1 || digits[0] >= static_cast<char>('0' + hue_count);
+}
+
+/// The second tones are described only where they are used, so that other pictures stay short.
+std::size_t colors_used(const Scene& scene) {
+  for (const Shape& shape : scene.shapes) {
+    const std::string_view style =
+        std::visit([](const auto& drawn) -> std::string_view { return drawn.style; }, shape);
+    for (std::size_t from = 0; from < style.size();) {
+      const std::size_t end = std::min(style.find(' ', from), style.size());
+      if (is_second_tone(style.substr(from, end - from))) return palette_size;
+      from = end + 1;
+    }
+  }
+  return hue_count;
 }
 
 constexpr std::string_view shapes_css =
@@ -194,8 +201,10 @@ std::string to_svg(const Scene& scene) {
   if (!scene.description.empty()) {
     svg += fmt::format("<desc>{}</desc>\n", xml_text(scene.description));
   }
-  svg += fmt::format("<style>{}{}{}@media(prefers-color-scheme:dark){{{}}}</style>\n", shapes_css,
-                     areas_css(scene), colors_of(light_theme), colors_of(dark_theme));
+  const std::size_t colors = colors_used(scene);
+  svg +=
+      fmt::format("<style>{}{}{}@media(prefers-color-scheme:dark){{{}}}</style>\n", shapes_css,
+                  areas_css(scene), colors_of(light_theme, colors), colors_of(dark_theme, colors));
   svg += fmt::format("<rect class=\"bg\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\"/>\n", width,
                      height);
   for (const Shape& shape : scene.shapes) {

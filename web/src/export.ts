@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saves what the page shows: every table as CSV, every chart as SVG and PNG. The buttons come to whatever is put into
+// the page, so that no view needs to think of them; a view that knows more than its elements (a table of which only a
+// part is in the page) says it with exportable().
+import { csvOfTable } from "./csv";
+import { h } from "./dom";
+import { svgOfElement, svgText } from "./svg_export";
+
+type CsvOf = () => string;
+const known = new WeakMap<Element, CsvOf>();
+
+/// A view's own way to write the table that an element shows.
+export function exportable(element: HTMLElement, csv: CsvOf): void {
+  known.set(element, csv);
+  element.classList.add("has-csv");
+}
+
+const revokedAfter_ms = 30_000;
+
+export function save(content: BlobPart, type: string, name: string): void {
+  const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), revokedAfter_ms);
+}
+
+/// The page and the part of it, as a file may be called.
+function fileName(place: Element, ending: string): string {
+  const figure = place.closest("figure");
+  const own = figure?.querySelector("figcaption")?.firstChild?.textContent ?? "";
+  const parts = [document.title, place.closest("section")?.id ?? "", own];
+  const words = parts.join(" ").toLowerCase().normalize("NFKD").match(/[a-z0-9]+/g) ?? [];
+  const name = words.filter((word, i) => words.indexOf(word) === i).join("-").slice(0, 80);
+  return `${name || "strata"}.${ending}`;
+}
+
+function button(label: string, about: string, work: () => void | Promise<void>): HTMLElement {
+  return h("button", { class: "save", title: about, "aria-label": `${label}: ${about}`, click: () => void work() }, label);
+}
+
+/// A picture of twice the size, sharp enough for slides.
+async function pngOf(svg: SVGSVGElement): Promise<Blob | null> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
+  await image.decode();
+  const canvas = h("canvas", {});
+  const scale = 2;
+  [canvas.width, canvas.height] = [image.width * scale, image.height * scale];
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+function chartButtons(chart: Element): HTMLElement {
+  const name = (ending: string) => fileName(chart, ending);
+  const canvas = chart instanceof HTMLCanvasElement ? chart : chart.querySelector("canvas");
+  return h(
+    "span",
+    { class: "saves" },
+    button("SVG", "save this chart as a drawing", () => save(svgText(svgOfElement(chart)), "image/svg+xml", name("svg"))),
+    button("PNG", "save this chart as a picture", async () => {
+      const blob = canvas
+        ? await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"))
+        : await pngOf(svgOfElement(chart));
+      if (blob) save(blob, "image/png", name("png"));
+    }),
+  );
+}
+
+function tableButtons(table: Element): HTMLElement {
+  const csv = () => (table instanceof HTMLTableElement ? csvOfTable(table) : (known.get(table)?.() ?? ""));
+  const own = table.closest(".has-csv");
+  return h(
+    "span",
+    { class: "saves" },
+    button("CSV", "save this table", () =>
+      save((own ? known.get(own) : undefined)?.() ?? csv(), "text/csv", fileName(table, "csv")),
+    ),
+  );
+}
+
+const charts = "figure.chart, .bars, .lost-bar, [data-chart]";
+const tables = "table, .scroller";
+
+/// Where the buttons of a chart stand: with its title; else above it.
+function add(element: Element): void {
+  if (element instanceof HTMLElement && element.dataset.saves !== undefined) return;
+  if (element.closest("#tip, .detail, .no-saves")) return;
+  if (element instanceof HTMLElement) element.dataset.saves = "";
+  if (element.matches(tables)) {
+    const place = element.closest(".wide") ?? element;
+    place.before(tableButtons(element));
+    return;
+  }
+  const caption = element.querySelector(":scope > figcaption");
+  if (caption) caption.append(chartButtons(element));
+  else element.before(chartButtons(element));
+}
+
+/// From now on, whatever is put into the page can be saved.
+export function offerExport(root: HTMLElement): void {
+  const look = (node: Node) => {
+    if (!(node instanceof Element) || node.closest("svg")) return;
+    const found = [...node.querySelectorAll(`${charts}, ${tables}`)];
+    if (node.matches(`${charts}, ${tables}`)) found.unshift(node);
+    // A canvas that stands in no figure is a chart of its own.
+    for (const canvas of node.matches("canvas") ? [node] : node.querySelectorAll("canvas"))
+      if (!canvas.closest(charts)) found.push(canvas);
+    found.forEach(add);
+  };
+  look(root);
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) addedNodes.forEach(look);
+  }).observe(root, { childList: true, subtree: true });
+}
