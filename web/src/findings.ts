@@ -30,10 +30,10 @@ function change(what: WhatIf): string {
   return `${less > 0 ? "+" : ""}${percent(less)}`;
 }
 
-function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null): string {
+function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null, isOfRecording: boolean): string {
   if (finding.cost_s === 0) return "";
   const on = finding.is_cost_on_top ? " on top" : "";
-  const whole = explanation?.expected && !finding.is_expected ? "limit" : "iteration";
+  const whole = explanation?.expected && !finding.is_expected ? "limit" : isOfRecording ? "recording" : "iteration";
   return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the ${whole}${on}`;
 }
 
@@ -49,7 +49,7 @@ export function titleOf(finding: ExplainedFinding): string {
 
 function findingItem(context: Context, layers: Set<string>, finding: ExplainedFinding): HTMLElement {
   const layer = layerOf(context, finding);
-  const worth = cost(finding, explanationOf(context.part));
+  const worth = cost(finding, explanationOf(context.part), context.part.document.kind === "trace");
   return h(
     "li",
     { "data-code": finding.code },

@@ -25,10 +25,12 @@ import { Tabs } from "./tabs";
 import { timeView } from "./time";
 import { titleOf } from "./titles";
 import { timelineView } from "./timeline";
+import { traceView } from "./trace";
 import type { Context, View } from "./view";
 
 const views: View[] = [
   findingsView,
+  traceView,
   machineView,
   machineDiffView,
   listsView,

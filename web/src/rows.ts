@@ -106,10 +106,23 @@ function rowSet(rows: Row[], isPredicted = false): RowSet {
   return { rows, metrics, main, groups, hasPasses: rows.some((row) => row.pass !== "") };
 }
 
+/// Of a recording: a step on the device, as `strata trace` says it, of the process whose rows the document has. Kernels
+/// that run at once add up to more, gaps between them to less.
+function deviceStepOf(document: ProfileDocument): number | null {
+  const processes = document.kind === "trace" ? (document.processes ?? []) : [];
+  const [longest] = [...processes].sort((a, b) => b.kernel_time_s - a.kernel_time_s);
+  if (!longest) return null;
+  if (longest.steps.count > 0) return longest.steps.median_s;
+  const span = longest.devices.reduce((most, device) => Math.max(most, device.span_s), 0);
+  return span > 0 ? span : null;
+}
+
 /// The time of one iteration, of which every share is taken: what the document says, else its rows added up.
 export function iterationOf(document: ProfileDocument): number {
   const said = document.totals?.time_s;
   if (typeof said === "number") return said;
+  const step = deviceStepOf(document);
+  if (step !== null) return step;
   const wall = (row: ProfileRow) => Math.max(Number(row.time_s ?? 0), Number(row.wall_time_s ?? 0));
   return document.layers.reduce((sum, row) => sum + wall(row), 0);
 }

@@ -11,8 +11,10 @@ import type {
   ReproductionDocument,
   StudyFigure,
 } from "./schema_documents";
+import type { TracedProcess } from "./schema_trace";
 
 export * from "./schema_documents";
+export * from "./schema_trace";
 
 export interface Report {
   schema_version: number;
@@ -84,7 +86,7 @@ export interface ProfileDocument {
   kernels?: KernelSpan[]; // of one measured iteration, where they were traced
   counters?: { source: string; columns: CounterHead[] }; // what a device counted; values are in the rows
   counted_kernels?: CountedKernel[];
-  processes?: RecordedProcess[]; // of a recording
+  processes?: TracedProcess[]; // of a recording
   provenance?: Provenance;
 }
 
@@ -105,12 +107,6 @@ export interface ExpectedTime {
   fits: boolean | null;
   largest_batch?: number | null;
   memory_changes?: { change: string; memory_bytes: number; fits: boolean }[];
-}
-
-/// What a recording says of a process; the rows are those of the one with the most kernel time.
-export interface RecordedProcess {
-  kernel_time_s: number;
-  steps: { count: number; how: string };
 }
 
 export interface CounterHead {
