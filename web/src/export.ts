@@ -80,6 +80,17 @@ function tableButtons(table: Element): HTMLElement {
 const charts = "figure.chart, .bars, .lost-bar, [data-chart]";
 const tables = "table, .scroller";
 
+/// What is wider or longer than its place, the keyboard scrolls, too.
+function letScroll(place: Element): void {
+  if (!place.matches(".wide:not([tabindex])")) return;
+  requestAnimationFrame(() => {
+    if (place.scrollWidth <= place.clientWidth && place.scrollHeight <= place.clientHeight) return;
+    place.setAttribute("tabindex", "0");
+    place.setAttribute("role", "group");
+    if (!place.hasAttribute("aria-label")) place.setAttribute("aria-label", "a table; the arrows scroll it");
+  });
+}
+
 /// Where the buttons of a chart stand: with its title; else above it.
 function add(element: Element): void {
   if (element instanceof HTMLElement && element.dataset.saves !== undefined) return;
@@ -88,6 +99,7 @@ function add(element: Element): void {
   if (element.matches(tables)) {
     const place = element.closest(".wide") ?? element;
     place.before(tableButtons(element));
+    letScroll(place);
     return;
   }
   const caption = element.querySelector(":scope > figcaption");

@@ -210,7 +210,7 @@ function renderMachine(context: Context, element: HTMLElement, width: number): v
     h("h3", {}, "Every number, and where it comes from"),
     h(
       "div",
-      { class: "wide", tabindex: 0, role: "region", "aria-label": "Every number" },
+      { class: "wide", "aria-label": "Every number" },
       h(
         "table",
         { class: "small numbers" },
@@ -259,7 +259,7 @@ function renderDiff(context: Context, element: HTMLElement): void {
     h("p", { class: "dim" }, "Bars are as long as the logarithm of the ratio."),
     h(
       "div",
-      { class: "wide", tabindex: 0, role: "region", "aria-label": "Every number" },
+      { class: "wide", "aria-label": "Every number" },
       h(
         "table",
         { class: "small compare" },

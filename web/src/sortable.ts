@@ -123,7 +123,7 @@ export function sortableTable<Item>(
     "div",
     {},
     // Arrow keys scroll it.
-    h("div", { class: "wide sortable", tabindex: 0, role: "region", "aria-label": sorting.about ?? "table" }, table),
+    h("div", { class: "wide sortable", tabindex: 0, role: "group", "aria-label": sorting.about ?? "table" }, table),
     h("div", { class: "below-table" }, count, more),
   );
 }

@@ -39,6 +39,7 @@ class LayerTable {
     this.body,
   );
   private readonly count = h("p", { class: "count", role: "status" });
+  private readonly isNarrow = innerWidth < 700;
   private isPrinting = false;
   private isAsked = false;
   private readonly drawn = new Map<number, HTMLElement>(); // by the number of their line
@@ -121,9 +122,20 @@ class LayerTable {
     return h("details", { class: "columns" }, h("summary", {}, "columns"), list);
   }
 
+  /// Texts before numbers; on a phone the first number stands beside the name.
+  private inOrder<Item>(texts: Item[], numbers: Item[]): Item[] {
+    return this.isNarrow ? [...numbers.slice(0, 1), ...texts, ...numbers.slice(1)] : [...texts, ...numbers];
+  }
+
   private rebuild(): void {
     this.table = stateOf(this.context, this.rows, this.open);
-    const widths = [13, ...this.texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
+    const widths = [
+      this.isNarrow ? 9 : 13,
+      ...this.inOrder(
+        this.texts.map(() => 7),
+        this.table.columns.map(() => 7.4),
+      ),
+    ]; // rem
     this.scroller.style.setProperty(
       "--columns",
       widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "),
@@ -135,8 +147,10 @@ class LayerTable {
     this.scroller.style.setProperty("--least", `${widths.reduce((sum, least) => sum + least, 0)}rem`);
     this.head.replaceChildren(
       this.headCell("layer", "layer", false),
-      ...this.texts.map((column) => this.headCell(column.key, column.label, false)),
-      ...this.table.columns.map((metric) => this.headCell(metric.key, metric.label, true)),
+      ...this.inOrder(
+        this.texts.map((column) => this.headCell(column.key, column.label, false)),
+        this.table.columns.map((metric) => this.headCell(metric.key, metric.label, true)),
+      ),
     );
     this.scroller.setAttribute("aria-rowcount", String(this.table.lines.length + 1));
     this.body.style.height = `${this.table.lines.length * rowHeight}px`;
@@ -203,22 +217,19 @@ class LayerTable {
           h("span", { class: "dim" }, ` ${line.group.rows.length}`),
         ),
       );
-      row.append(...this.texts.map(() => h("div", { class: "cell", role: "gridcell" })));
       row.setAttribute("aria-expanded", String(line.isOpen));
     } else {
       if (line.isInside) row.classList.add("inside");
       row.append(h("div", { class: "cell", role: "gridcell" }, name(line.row.layer, 44)));
-      row.append(
-        ...this.texts.map((column) =>
-          h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, line.row[column.key])),
-        ),
-      );
       row.addEventListener("pointerenter", () => this.context.links.point(line.row));
     }
     const numbers = "group" in line ? line.group.numbers : line.row.numbers;
     row.append(
-      ...this.table.columns.map((metric) =>
-        numberCell(numbers, metric, this.table.most.get(metric.key) ?? 0),
+      ...this.inOrder(
+        this.texts.map((column) =>
+          h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, "row" in line ? line.row[column.key] : "")),
+        ),
+        this.table.columns.map((metric) => numberCell(numbers, metric, this.table.most.get(metric.key) ?? 0)),
       ),
     );
     return row;

@@ -5,6 +5,7 @@ import { legend } from "./chart";
 import { h, menu, s, short } from "./dom";
 import { Marks } from "./links";
 import { Colors } from "./palette";
+import { roving, withTipAnyhow } from "./roving";
 import {
   grouped,
   groupLabels,
@@ -18,7 +19,7 @@ import {
   type RowSet,
 } from "./rows";
 import { isProfile } from "./schema";
-import { hideTip, showTip, withTip, type Lines } from "./tooltip";
+import { withTip, type Lines } from "./tooltip";
 import { restOf, type TimePart } from "./totals";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -222,18 +223,16 @@ function tile(
     group.append(
       s(
         "text",
-        { x: 4, y: 12, class: "tile-name", direction: "ltr" },
+        { x: 4, y: 12, class: "tile-name", style: `fill:${data.row ? context.types.inkOf(data.row.op) : "var(--paper)"}`, direction: "ltr" },
         short(ownName(data), Math.max(3, Math.floor((width - 6) / 7))),
       ),
     );
-  rect.addEventListener("pointermove", (event) =>
-    showTip(event, data.name, [
-      [metric.label, format(data.value ?? 0, metric.unit)],
-      ["type", data.row?.op ?? ""],
-      ["block", data.row?.block ?? ""],
-    ]),
-  );
-  rect.addEventListener("pointerleave", hideTip);
+  rect.setAttribute("data-name", `${data.name}: ${format(data.value ?? 0, metric.unit)}`);
+  withTipAnyhow(rect, data.name, () => [
+    [metric.label, format(data.value ?? 0, metric.unit)],
+    ["type", data.row?.op ?? ""],
+    ["block", data.row?.block ?? ""],
+  ]);
   if (data.layer !== undefined) marks.add(rect, { layer: data.layer });
   return group;
 }
@@ -283,12 +282,13 @@ function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement,
     );
   }
   for (const leaf of treemapped.leaves()) if ((leaf.value ?? 0) > 0) svg.append(tile(context, marks, metric, leaf));
+  roving(svg, ".tile", (mark) => mark.getAttribute("data-name") ?? "");
   const types = grouped(rows.rows, "op").sort(
     (a, b) => (valueOf(b.numbers, metric) ?? 0) - (valueOf(a.numbers, metric) ?? 0),
   );
   element.replaceChildren(
     h("figure", { class: "chart" }, h("figcaption", {}, `${metric.label} of each layer, in its block`), svg),
-    legend(types.slice(0, 8).map((group) => ({ name: group.name, color: context.types.of(group.name) }))),
+    legend(types.slice(0, 16).map((group) => ({ name: group.name, color: context.types.of(group.name) }))),
   );
 }
 

@@ -131,7 +131,7 @@ function deviceBar(device: TracedDevice): HTMLElement {
   return h(
     "div",
     { class: "device-time" },
-    h("h4", {}, h("bdi", {}, `device ${device.device ?? "?"} ${device.name}`), ` from the first kernel to the last: ${format(device.span_s, "s")}`),
+    h("h3", {}, h("bdi", {}, `device ${device.device ?? "?"} ${device.name}`), ` from the first kernel to the last: ${format(device.span_s, "s")}`),
     bar,
     legend(parts.map(([each, time]) => ({ name: name(each, time), color: colors.of(each) }))),
     h(
