@@ -51,9 +51,13 @@ test("a comparison shows the differences that its JSON has, and both profiles be
   const cards = await texts(page.locator("#summary .cards strong"));
   near(parseFloat(cards[0]), totals.ratio, "ratio");
   const section = await view(page, "compare");
+  const types = new Set(rows.map((row) => row.op));
+  const shownTypes = await texts(section.locator("tbody tr td[data-key=name]"));
+  assert.deepEqual(new Set(shownTypes.filter((name) => name !== "between kernels")), types, "by type first");
   const most = Math.max(...rows.map((row) => Math.abs(row.difference_s)));
+  await section.locator("select[aria-label=by]").selectOption("row");
   const first = await texts(section.locator("tbody tr").first().locator("td"));
-  near(seconds(first[3].replace(/^[+−]/, "")), most, "largest difference");
+  near(seconds(first[4].replace(/^[+−]/, "")), most, "largest difference");
   await section.locator("select[aria-label=by]").selectOption("block");
   assert.ok(page.url().includes("cmpby=block"));
   assert.equal(await section.locator("tbody tr").count(), new Set(rows.map((row) => row.block)).size);

@@ -43,6 +43,7 @@ async function placeOf([element, other], restingBox) {
 
 const keys = {
   ArrowDown: { code: "ArrowDown", windowsVirtualKeyCode: 40 },
+  ArrowRight: { code: "ArrowRight", windowsVirtualKeyCode: 39 },
   Enter: { code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
   Escape: { code: "Escape", windowsVirtualKeyCode: 27 },
   ArrowRight: { code: "ArrowRight", windowsVirtualKeyCode: 39 },
@@ -162,6 +163,8 @@ export class Page {
   faults = [];
   #address = "";
   #downloads = [];
+  #traced = [];
+  #traceEnded = null;
 
   static async open(browser, { width, height, scheme }) {
     const page = new Page();
@@ -193,6 +196,27 @@ export class Page {
       const isInside = ["file:", "data:,", "data:image/svg+xml;", "blob:"].some((each) => url.startsWith(each));
       if (!isInside) this.faults.push(`request: ${url}`);
     } else if (method === "Page.downloadWillBegin") this.#downloads.push(params.suggestedFilename);
+    else if (method === "Tracing.dataCollected") this.#traced.push(...params.value);
+    else if (method === "Tracing.tracingComplete") this.#traceEnded?.();
+  }
+
+  /// The longest task that some work causes in the page, in milliseconds of the clock and of its thread: others keep the
+  /// computer busy, too.
+  async longestTask(work) {
+    this.#traced = [];
+    const ended = new Promise((resolve) => (this.#traceEnded = resolve));
+    const includedCategories = ["disabled-by-default-devtools.timeline"];
+    await this.ask("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories } });
+    await work();
+    await this.ask("Tracing.end");
+    await ended;
+    const most = { clock_ms: 0, thread_ms: 0 };
+    for (const { name, dur, tdur } of this.#traced) {
+      if (!name.endsWith("RunTask") || dur === undefined) continue;
+      most.clock_ms = Math.max(most.clock_ms, dur / 1000);
+      most.thread_ms = Math.max(most.thread_ms, (tdur ?? dur) / 1000);
+    }
+    return most;
   }
 
   /// The value of an expression in the page.

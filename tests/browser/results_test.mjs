@@ -78,14 +78,13 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
     ),
   );
   const shown = await section
-    .locator("circle.dot[role=button]")
+    .locator("circle.on-front")
     .evaluateAll((dots) => dots.map((dot) => Number(dot.dataset.row)));
   const speeds = (rows) =>
     new Set(rows.map((point) => `${point.model} ${point.capacity_bytes} ${point.samples_per_s}`));
   assert.deepEqual(speeds(shown.map((row) => points[row])), speeds(fronts));
-  const dot = section.locator("circle.dot[role=button]").last();
-  await dot.focus();
-  await page.keyboard.press("Enter");
+  const dot = section.locator("circle.on-front").last();
+  await dot.click();
   const row = points[Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("point"))];
   near(seconds(await section.locator("dd[data-key=time_s]").textContent()), row.time_s, "time of the point");
   await picture(page, "sweep");
@@ -122,7 +121,7 @@ test("points of a sweep that are out of memory are hollow and on no front", asyn
   assert.deepEqual(await rowsOf("circle.dot.hollow"), expected);
   assert.deepEqual(await rowsOf("rect.heat.hollow"), expected);
   assert.deepEqual(await rowsOf("circle.hollow:not(.dot)"), expected);
-  for (const row of await rowsOf("circle.dot[role=button]")) assert.ok(!expected.includes(row));
+  for (const row of await rowsOf("circle.on-front")) assert.ok(!expected.includes(row));
   assert.ok((await texts(section.locator(".legend li"))).includes("out of memory"));
   await section.locator("circle.dot.hollow").first().hover();
   assert.match(await page.locator("#tip").textContent(), /out of memory/);
@@ -188,9 +187,10 @@ test("two profiles are compared, the largest difference first", async () => {
     "expected time of the second",
   );
   await section.locator("select[aria-label=times]").selectOption("limit");
+  await section.locator("select[aria-label=by]").selectOption("row");
   const top = await texts(section.locator("tbody tr").first().locator("td"));
-  near(seconds(top[3].replace(/^[+−]/, "")), Math.abs(second - first), "largest difference");
-  assert.ok(times.has(top[0]), `${top[0]} ${name}`);
+  near(seconds(top[4].replace(/^[+−]/, "")), Math.abs(second - first), "largest difference");
+  assert.ok(times.has(`${top[0]} ${top[1]}`), `${top[0]} ${top[1]}: ${name}`);
   await page.locator("header select").selectOption("1");
   await view(page, "summary");
   near(
@@ -242,15 +242,16 @@ test("a backward pass in two parts is compared with one in one part", async () =
   strata("report", "parts.json", "whole.json", "-o", "parts.html");
   const page = await open("parts.html");
   const section = await view(page, "compare");
+  await section.locator("select[aria-label=by]").selectOption("row");
   const lines = await section
     .locator("tbody tr")
     .evaluateAll((rows) =>
-      rows.map((each) => [...each.querySelectorAll("td")].slice(0, 5).map((cell) => cell.textContent)),
+      rows.map((each) => [...each.querySelectorAll("td")].slice(0, 6).map((cell) => cell.textContent)),
     );
   assert.deepEqual(lines, [
-    ["a backward", "5.00 ms", "9.00 ms", "+4.00 ms", "1.80×"],
-    ["b forward", "–", "500 µs", "+500 µs", "only second"],
-    ["a forward", "1.00 ms", "1.00 ms", "0 s", "1.00×"],
+    ["a", "backward", "5.00 ms", "9.00 ms", "+4.00 ms", "1.80×"],
+    ["b", "forward", "–", "500 µs", "+500 µs", "only second"],
+    ["a", "forward", "1.00 ms", "1.00 ms", "0 s", "1.00×"],
   ]);
   quiet(page);
   await page.close();

@@ -9,12 +9,27 @@ function bytesOf(base64: string): ArrayBuffer {
   return bytes.buffer;
 }
 
+const known = new WeakMap<SweepColumn, Uint16Array>();
+
+/// Which of its values each point has, where a column is packed so.
+export function placesOf(column: SweepColumn): Uint16Array | null {
+  if (column.index === undefined) return null;
+  let places = known.get(column);
+  if (!places) known.set(column, (places = new Uint16Array(bytesOf(column.index))));
+  return places;
+}
+
 function cellsOf(column: SweepColumn, points: number): SweepColumn["cells"] {
-  if (column.numbers !== undefined)
-    return Array.from(new Float64Array(bytesOf(column.numbers)), (value) => (Number.isFinite(value) ? value : null));
   const values = column.values ?? [];
-  if (column.index === undefined) return new Array<number | string | null>(points).fill(values[0] ?? null);
-  return Array.from(new Uint16Array(bytesOf(column.index)), (place) => values[place] ?? null);
+  const places = placesOf(column);
+  if (column.numbers === undefined && !places) return new Array<number | string | null>(points).fill(values[0] ?? null);
+  const numbers = column.numbers === undefined ? null : new Float64Array(bytesOf(column.numbers));
+  const cells = new Array<number | string | null>(points);
+  for (let i = 0; i < points; i++) {
+    const number = numbers?.[i] ?? NaN;
+    cells[i] = places ? (values[places[i] as number] ?? null) : Number.isFinite(number) ? number : null;
+  }
+  return cells;
 }
 
 /// Columns that nobody asks for stay packed.

@@ -78,7 +78,7 @@ export class FrontChart {
       yield;
       yield* this.front(own, network, colors);
     }
-    roving(this.drawn.svg, ".dot", (mark) => `point ${mark.getAttribute("data-row")}`);
+    roving(this.drawn.svg, ".on-front", (mark) => `point ${mark.getAttribute("data-row")}`);
     show({
       figure: this.drawn.figure,
       networks,
@@ -143,7 +143,7 @@ export class FrontChart {
       cy,
       r: isChosen ? 7 : 4,
       fill,
-      class: isChosen ? "dot chosen" : "dot",
+      class: isChosen ? "dot on-front chosen" : "dot on-front",
       "data-row": row,
     });
     withTipAnyhow(dot, name, () => this.reach.tip(row));

@@ -52,8 +52,7 @@ export class SweepLines {
       axisOf(this.points, this.y, this.up, true),
     );
     if (shown.length < all.length) {
-      yield;
-      this.band(drawn, all);
+      yield* this.band(drawn, all);
     }
     const colors = new Colors(shown.map((each) => each.name));
     const dots = shown.reduce((sum, each) => sum + each.rows.length, 0);
@@ -111,11 +110,13 @@ export class SweepLines {
   }
 
   /// From the least to the most of all lines, wherever they have a point.
-  private band(drawn: Frame, all: Series[]): void {
+  private *band(drawn: Frame, all: Series[]): Generator<void, void, void> {
     const { values, at } = this.points.codes(this.x);
     const ranges = values.map(() => new Range());
-    for (const { rows } of all)
+    for (const { rows } of all) {
       for (const row of rows) ranges[at[row] ?? 0]?.see(numberAt(this.y, row) ?? NaN);
+      yield;
+    }
     const there = values.flatMap((value, i) => {
       const range = ranges[i];
       return typeof value === "number" && range && !range.isEmpty ? [{ x: drawn.x(value), range }] : [];

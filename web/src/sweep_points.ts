@@ -2,6 +2,7 @@
 // The points of a sweep as the views ask for them: by column and row, and which of them nothing beats.
 import type { Axis } from "./chart";
 import type { SweepColumn, SweepDocument } from "./schema";
+import { placesOf } from "./sweep_columns";
 import type { Lines } from "./tooltip";
 import { format, labelOf, unitOf } from "./units";
 import { isTurn } from "./work";
@@ -67,11 +68,14 @@ export class Points {
   codes(column: SweepColumn): Coded {
     let found = this.coded.get(column);
     if (!found) {
-      const { cells } = column;
-      const values = inOrder(column, [...(column.values ?? new Set(cells))]);
-      const place = new Map(values.map((value, at) => [value, at]));
-      const at = new Uint32Array(cells.length);
-      for (let row = 0; row < at.length; row++) at[row] = place.get(cells[row] ?? null) ?? 0;
+      const values = inOrder(column, [...(column.values ?? new Set(column.cells))]);
+      const rank = new Map(values.map((value, at) => [value, at]));
+      const at = new Uint32Array(this.document.points);
+      const places = placesOf(column);
+      if (places) {
+        const ranks = Uint32Array.from(column.values ?? [], (value) => rank.get(value) ?? 0);
+        for (let row = 0; row < at.length; row++) at[row] = ranks[places[row] ?? 0] ?? 0;
+      } else for (let row = 0; row < at.length; row++) at[row] = rank.get(column.cells[row] ?? null) ?? 0;
       this.coded.set(column, (found = { values, at }));
     }
     return found;
