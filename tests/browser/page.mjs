@@ -193,7 +193,7 @@ export class Page {
       void this.ask("Page.handleJavaScriptDialog", { accept: false });
     } else if (method === "Network.requestWillBeSent") {
       const { url } = params.request;
-      const isInside = ["file:", "data:,", "data:image/svg+xml;", "blob:"].some((each) => url.startsWith(each));
+      const isInside = ["file:", "data:,", "data:image/svg+xml;", "data:image/png;", "blob:"].some((each) => url.startsWith(each));
       if (!isInside) this.faults.push(`request: ${url}`);
     } else if (method === "Page.downloadWillBegin") this.#downloads.push(params.suggestedFilename);
     else if (method === "Tracing.dataCollected") this.#traced.push(...params.value);
