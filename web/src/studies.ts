@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view per study: its published statements beside what Strata finds, then its figures drawn anew.
 import { h, menu } from "./dom";
+import { save } from "./export";
 import type { ReproductionDocument, ReproducedStudy, StudyFigure, StudyFinding, Verdict } from "./schema";
 import { sortableTable, type SortColumn } from "./sortable";
 import { remade, type Context, type View } from "./view";
@@ -111,15 +112,6 @@ function picture(figure: StudyFigure): HTMLElement {
   });
 }
 
-function save(figure: StudyFigure): void {
-  const link = h("a", {
-    href: URL.createObjectURL(new Blob([figure.csv], { type: "text/csv" })),
-    download: `${figure.name}.csv`,
-  });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 function gallery(figures: StudyFigure[]): HTMLElement {
   return h(
     "div",
@@ -133,7 +125,22 @@ function gallery(figures: StudyFigure[]): HTMLElement {
           "figcaption",
           {},
           h("bdi", {}, figure.name),
-          figure.csv !== "" && h("button", { class: "link", click: () => save(figure) }, "its table as CSV"),
+          h(
+            "span",
+            {},
+            figure.csv !== "" &&
+              h(
+                "button",
+                { class: "link", click: () => save(figure.csv, "text/csv", `${figure.name}.csv`) },
+                "its table as CSV",
+              ),
+            " ",
+            h(
+              "button",
+              { class: "link", click: () => save(figure.svg, "image/svg+xml", `${figure.name}.svg`) },
+              "SVG",
+            ),
+          ),
         ),
       ),
     ),

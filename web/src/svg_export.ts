@@ -141,9 +141,10 @@ function titleOf(element: Element): string {
 function framed(figure: Element, picture: SVGSVGElement): SVGSVGElement {
   const { width, height } = picture.viewBox.baseVal;
   const title = titleOf(figure);
-  const keys = [...(figure.querySelectorAll(".legend li") ?? [])];
-  const beside = figure.nextElementSibling;
-  if (keys.length === 0 && beside?.matches(".legend")) keys.push(...beside.querySelectorAll("li"));
+  const keys = [...figure.querySelectorAll(".legend li")];
+  // Of several charts side by side, the legend stands below all.
+  const beside = [figure.nextElementSibling, figure.parentElement?.nextElementSibling].find((each) => each?.matches(".legend"));
+  if (keys.length === 0 && beside) keys.push(...beside.querySelectorAll("li"));
   const room = Math.max(1, Math.floor(width / 190));
   const top = 26;
   const all = sheet(width, height + top + 20 * Math.ceil(keys.length / room), title);

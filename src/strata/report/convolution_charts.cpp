@@ -161,8 +161,11 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
     std::string name = fmt::format("{}-{}-{}", series.name, name_of(pass), what);
     std::replace_if(
         name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
+    // Pictures of several series stand beside each other: their titles differ.
+    const std::string over =
+        series.is_sweep ? fmt::format(" over the {}", axis_title(series.name)) : "";
     pictures.push_back({name,
-                        {.title = fmt::format("{}, {}", title, name_of(pass)),
+                        {.title = fmt::format("{}{}, {}", title, over, name_of(pass)),
                          .subtitle = fmt::format("{}, {}, {}", series_text(series), results.device,
                                                  name_of(results.dtype)),
                          .panels = std::move(panels),

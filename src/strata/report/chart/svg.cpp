@@ -133,10 +133,23 @@ std::string svg_of(const LineShape& shape) {
   return fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", shape.style, points);
 }
 
+/// Areas that touch end where the next begins: each edge is rounded, not its distance from the
+/// other edge, which would leave a seam.
+Rect without_seams(const RectShape& shape) {
+  if (!shape.style.starts_with("area ") && !shape.style.starts_with("shade ")) return shape.rect;
+  const auto rounded = [](double value) { return std::round(100 * value) / 100; };
+  const Rect& rect = shape.rect;
+  return {.x = rounded(rect.x),
+          .y = rounded(rect.y),
+          .width = rounded(rect.right()) - rounded(rect.x),
+          .height = rounded(rect.bottom()) - rounded(rect.y)};
+}
+
 std::string svg_of(const RectShape& shape) {
+  const Rect rect = without_seams(shape);
   return fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}",
-                     shape.style, px(shape.rect.x), px(shape.rect.y), px(shape.rect.width),
-                     px(shape.rect.height), hint_text(shape.hint), element_end(shape.hint, "rect"));
+                     shape.style, px(rect.x), px(rect.y), px(rect.width), px(rect.height),
+                     hint_text(shape.hint), element_end(shape.hint, "rect"));
 }
 
 std::string svg_of(const MarkerShape& shape) {
