@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the program of a .pt2 file of torch.export. Built by clang with STRATA_FUZZ=ON; run as
+// Any bytes as the program of a .pt2 file of torch.export. Built by clang with STRATA_FUZZ=ON; run
+// as
 //   torch_export_fuzz -dict=tests/fuzz/torch_export.dict FOUND tests/fuzz/corpus/torch_export
 #include "strata/importers/torch_export/torch_export.hpp"
 #include "tests/fuzz/any_file.hpp"

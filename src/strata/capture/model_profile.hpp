@@ -12,7 +12,7 @@ struct ModelProfile {
   Profile profile;
   LayerMatch match;
   bool is_inference = false;
-  bool is_forward_only = false;  ///< in training mode: dropout runs, but nothing backward
+  bool is_forward_only = false;         ///< in training mode: dropout runs, but nothing backward
   std::vector<RowKernel> kernels = {};  ///< of the profile, in their order in the recording
 };
 
