@@ -20,7 +20,7 @@ std::string on_terminal(const std::vector<std::string>& words) {
   all.insert(all.begin(), STRATA_BINARY);
   const pid_t child = start_words(all, {}, theirs, theirs);
   ::close(theirs);
-  std::string text = content_of(ours);
+  std::string text = test::content_of(ours);
   ::close(ours);
   exit_code_of_child(child);
   return text;

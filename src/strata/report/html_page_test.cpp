@@ -75,8 +75,8 @@ TEST(PlainPage, has_the_pictures_the_notes_and_the_points_of_a_sweep) {
   EXPECT_NE(page.find("<svg id=\"one\">"), page.npos);
   EXPECT_EQ(page.find("<?xml"), page.npos);
   EXPECT_NE(page.find("no rooflines: &lt;reason&gt;"), page.npos);
-  EXPECT_NE(page.find("<tr><td>a</td><td class=\"n\">0.25</td></tr>"), page.npos);
-  EXPECT_NE(page.find("<tr><td>b</td><td>–</td></tr>"), page.npos);
+  EXPECT_NE(page.find("<tr><td><bdi>a</bdi></td><td class=\"n\">0.25</td></tr>"), page.npos);
+  EXPECT_NE(page.find("<tr><td><bdi>b</bdi></td><td>–</td></tr>"), page.npos);
 }
 
 TEST(PlainPage, has_the_findings_with_what_would_change) {

@@ -27,12 +27,16 @@ svg {{ max-width: 100%; height: auto }}
 this is a plain page: the tables and pictures, in base units (seconds, bytes, FLOP).</p>
 )html";
 
-std::string plain_cell(const PlainJson& json) {
-  // A name that is written from right to left must not turn what stands around it.
-  if (json.is_string()) return "<bdi>" + xml_text(json.get_ref<const std::string&>()) + "</bdi>";
+std::string plain_words(const PlainJson& json) {
+  if (json.is_string()) return xml_text(json.get_ref<const std::string&>());
   if (json.is_null()) return "–";
   if (json.is_number_float()) return fmt::format("{:.6g}", json.get<double>());
   return xml_text(json.dump(-1, ' ', false, PlainJson::error_handler_t::replace));
+}
+
+/// A name that is written from right to left must not turn what stands around it.
+std::string plain_cell(const PlainJson& json) {
+  return json.is_string() ? "<bdi>" + plain_words(json) + "</bdi>" : plain_words(json);
 }
 
 bool is_table(const PlainJson& json) {
@@ -108,13 +112,13 @@ std::string plain_document(const PlainJson& document) {
 std::string plain_findings(const PlainJson& explanation) {
   std::string text = "<h3>findings</h3>\n<ol>\n";
   for (const PlainJson& finding : explanation.at("findings")) {
-    text += fmt::format("<li>{} [{}] ({} s): {}", plain_cell(finding.at("what")),
-                        plain_cell(finding.at("code")), plain_cell(finding.at("cost_s")),
-                        plain_cell(finding.at("advice")));
+    text += fmt::format("<li>{} [{}] ({} s): {}", plain_words(finding.at("what")),
+                        plain_words(finding.at("code")), plain_words(finding.at("cost_s")),
+                        plain_words(finding.at("advice")));
     for (const PlainJson& what_if : finding.at("what_ifs")) {
       if (what_if.at("time_s").is_null()) continue;
-      text += fmt::format("<br>what if {}: {} s less", plain_cell(what_if.at("change")),
-                          plain_cell(what_if.at("gain_s")));
+      text += fmt::format("<br>what if {}: {} s less", plain_words(what_if.at("change")),
+                          plain_words(what_if.at("gain_s")));
     }
     text += "</li>\n";
   }

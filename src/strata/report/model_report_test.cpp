@@ -134,7 +134,7 @@ TEST(ModelReport, dot_escapes_and_draws_inputs_clusters_and_edges) {
   const std::string dot = to_dot(hostile_summary());
   EXPECT_EQ(dot.find("digraph \"evil \\\"quotes\\\" \\\\\" {\n"), 0U) << dot;
   for (const char* part : {"subgraph cluster_0 {\n  label=\"block \\\"1\\\"\";\n",
-                           "layer0 [label=\"a,\\\"b\\\"?\\nlinear", "input0 [label=\"data\"",
+                           "layer0 [label=\"a,\\\"b\\\"\\\\u{a}\\nlinear", "input0 [label=\"data\"",
                            "input0 -> layer0;", "layer0 -> layer1;", "input0 -> layer1;"}) {
     EXPECT_NE(dot.find(part), dot.npos) << part << " in\n" << dot;
   }
