@@ -55,7 +55,7 @@ inline constexpr Flag capture_trace_flag{.name = "trace",
                                          .help = "A timeline for Perfetto (Chrome JSON).",
                                          .offer = Offer::file};
 inline constexpr Flag capture_merge_flag{
-    .name = "merge", .help = "Runs nothing: the words are logs, which become one file."};
+    .name = "merge", .help = "Runs nothing: the logs given become one file."};
 inline constexpr Flag capture_keep_flag{.name = "keep-logs",
                                         .help = "Leaves the logs of the processes there."};
 inline constexpr Flag capture_dry_run_flag{.name = "dry-run", .help = "Only what would be run."};

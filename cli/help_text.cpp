@@ -76,7 +76,7 @@ std::string summary_of(const Command& command) {
   for (const Argument& argument : command.arguments)
     lines.push_back({std::string(argument.name), argument.help});
   for (const Flag& flag : all_flags(command)) lines.push_back({spelling_of(flag), flag.help});
-  return fmt::format("strata {}: {}\n\n{}\n\n{}", command.name, command.summary, usage_of(command),
+  return fmt::format("strata {}: {}\n{}\n\n{}", command.name, command.summary, usage_of(command),
                      two_columns(lines));
 }
 

@@ -34,7 +34,7 @@ inline constexpr Flag machine_output_flag{.name = "out",
 inline constexpr Flag machine_device_flag{
     .name = "device",
     .value = "DEVICE",
-    .help = "measure: all (default), cpu, cuda, cuda:N or cuda:all."};
+    .help = "measure: all (default), cpu, cuda, cuda:N, cuda:all."};
 inline constexpr Flag machine_quick_flag{
     .name = "quick", .help = "measure: fewer samples, in less than ten seconds."};
 

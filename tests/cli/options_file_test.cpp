@@ -47,8 +47,8 @@ TEST(OptionsFile, gives_way_to_what_is_typed) {
   const TemporaryFolder folder;
   folder.file("run.toml",
               "model = \"alexnet\"\non = \"v100\"\nbatch = 8\n"
-              "set = [\"machine.memory.HBM2.bandwidth_bytes_per_s=1TB/s\"]\n");
-  const OptionWords set = {"--set", "machine.memory.HBM2.bandwidth_bytes_per_s=2TB/s"};
+              "set = [\"machine.memory.DRAM.bandwidth_bytes_per_s=1TB/s\"]\n");
+  const OptionWords set = {"--set", "machine.memory.DRAM.bandwidth_bytes_per_s=2TB/s"};
   OptionWords from_file = {"lenet5", "--options", "run.toml", "--batch=4"};
   OptionWords typed = {"lenet5", "--on", "v100", "--batch", "4"};
   from_file.insert(from_file.end(), set.begin(), set.end());
@@ -97,8 +97,16 @@ TEST(OptionsFile, is_written_and_read_again_as_the_same) {
   ASSERT_EQ(
       run({"convert", "lenet5", "--out", "a \"net\".json"}, {.folder = folder.path()}).exit_code,
       0);
-  const OptionWords words = {"a \"net\".json",  "--on",  "v100", "--batch",     "8",
-                             "--channels-last", "--dim", "x=1",  "--framework", "none"};
+  const OptionWords words = {"a \"net\".json",
+                             "--on",
+                             "v100",
+                             "--batch",
+                             "8",
+                             "--channels-last",
+                             "--set",
+                             "machine.launch_latency_s=3us",
+                             "--framework",
+                             "none"};
   for (const std::string name : {"kept/run.toml", "kept/run.json"}) {
     OptionWords saving = words;
     saving.insert(saving.end(), {"--save-options", name});
@@ -107,8 +115,9 @@ TEST(OptionsFile, is_written_and_read_again_as_the_same) {
         << saved_text(folder.path() / name);
   }
   EXPECT_EQ(saved_text(folder.path() / "kept/run.toml"),
-            "command = \"predict\"\nmodel = \"../a \\\"net\\\".json\"\non = \"v100\"\nbatch = 8\n"
-            "dim = [\"x=1\"]\nframework = \"none\"\nchannels-last = true\ncsv = \"-\"\n");
+            "command = \"predict\"\nmodel = \"../a \\\"net\\\".json\"\non = \"v100\"\n"
+            "set = [\"machine.launch_latency_s=3us\"]\nbatch = 8\nframework = "
+            "\"none\"\nchannels-last = true\ncsv = \"-\"\n");
 }
 
 TEST(OptionsFile, goes_with_sweeps_and_commands_of_many_models) {
