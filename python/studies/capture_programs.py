@@ -45,9 +45,10 @@ def whole(training, steps):
     return 1e3 * (time.perf_counter() - begin) / steps
 
 
-def overhead(mode, rounds=5, steps=12):
-    """Plain and watched stretches in turn, in one process: the rest of the computer is the same for both."""
-    training = capture_networks.Training("resnet50", 128)
+def overhead(mode, batch=128, rounds=5, steps=12):
+    """Plain and watched stretches in turn, in one process: the rest of the computer is the same for both. A small batch
+    waits for the host."""
+    training = capture_networks.Training("resnet50", int(batch))
     torch.backends.cuda.matmul.allow_tf32 = True
     whole(training, 8)
     plain, watched = [], []
@@ -64,7 +65,7 @@ def overhead(mode, rounds=5, steps=12):
         else:
             watched.append(whole(training, steps))
     ratio = statistics.median(w / p for w, p in zip(watched, plain))
-    return {"mode": mode, "plain_ms": plain, "watched_ms": watched, "overhead": ratio - 1}
+    return {"mode": mode, "batch": int(batch), "plain_ms": plain, "watched_ms": watched, "overhead": ratio - 1}
 
 
 def study(batches="4,8,16,32,64", names="alexnet,resnet18,vgg16", steps=5):

@@ -114,6 +114,13 @@ def overhead():
     run("overhead-strata", [TORCH, "overhead", "strata"], PROFILER, 40)
     run("overhead-torch", [TORCH, "overhead", "torch"], None, 40)
     run("overhead-none", [TORCH, "overhead", "none"], None, 30)
+    # At batch 4 the device waits for the host: all calls, calls given up where they are many, and no calls.
+    run("overhead-4-calls", [TORCH, "overhead", "strata", "4"], PROFILER, 30)
+    run("overhead-4-default", [TORCH, "overhead", "strata", "4"], {**PROFILER, "may_drop_calls": 1}, 30)
+    run("overhead-4-no-calls", [TORCH, "overhead", "strata", "4"],
+        {**PROFILER, "traces_calls": 0, "traces_memory": 0}, 30)
+    run("overhead-4-torch", [TORCH, "overhead", "torch", "4"], None, 30)
+    run("overhead-4-none", [TORCH, "overhead", "none", "4"], None, 30)
 
 
 def faults():

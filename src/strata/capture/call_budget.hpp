@@ -21,7 +21,10 @@ class CallBudget {
 
   /// Whether, since it was last asked, records of calls took the cost of recording above that
   /// share. The first answer is of the time since `begin_ns`.
-  explicit CallBudget(std::uint64_t begin_ns = 0) : last_ns_(begin_ns) {}
+  /// Records that had come before do not count.
+  explicit CallBudget(std::uint64_t begin_ns = 0, std::uint64_t kernels = 0,
+                      std::uint64_t calls = 0)
+      : kernels_(kernels), calls_(calls), last_ns_(begin_ns) {}
   bool is_over(std::uint64_t kernels, std::uint64_t calls, std::uint64_t now_ns);
 
  private:

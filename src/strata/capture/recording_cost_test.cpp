@@ -96,6 +96,7 @@ TEST(CallBudget, GivesCallsUpWhereTheyAreMany) {
   EXPECT_FALSE(budget.is_over(754, 12'156, 61'400'000));
   // At batch 4: 933 launches and as many calls in 24 ms.
   EXPECT_TRUE(budget.is_over(754 + 933, 2 * 12'156, 61'400'000 + 24'000'000));
+  EXPECT_FALSE(CallBudget(0, 754 + 933, 2 * 12'156).is_over(754 + 933, 2 * 12'156, 1'000'000));
   // Without calls there is nothing to give up.
   EXPECT_FALSE(budget.is_over(1'000'000, 2 * 12'156, 90'000'000));
 }

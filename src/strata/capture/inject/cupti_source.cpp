@@ -81,7 +81,7 @@ void CuptiSource::start_recording() {
   const std::lock_guard lock(kinds_mutex_);
   if (is_on_ || log_ == nullptr) return;  // counters need no records
   is_on_ = true;
-  budget_ = CallBudget(now_ns());
+  budget_ = CallBudget(now_ns(), kernels_, calls_);
   for (const CUpti_ActivityKind kind : kinds()) {
     const CUptiResult status = cupti().enable(kind);
     if (status != CUPTI_SUCCESS)
@@ -89,6 +89,7 @@ void CuptiSource::start_recording() {
                         "records of kind " + std::to_string(static_cast<int>(kind)) +
                             " are not there: " + cupti_problem("cuptiActivityEnable", status));
   }
+  record_launches(true);
 }
 
 void CuptiSource::stop_recording() {
@@ -96,12 +97,22 @@ void CuptiSource::stop_recording() {
   if (!is_on_) return;
   is_on_ = false;
   for (const CUpti_ActivityKind kind : kinds()) cupti().disable(kind);
+  record_launches(false);
 }
 
 void CuptiSource::flush(bool all) {
   if (log_ == nullptr) return;
   cupti().flush(all ? std::uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0U);
   if (!all && options_.may_drop_calls) drop_calls_if_many();
+}
+
+void CuptiSource::record_launches(bool is_wanted) const {
+  if (!records_launches_) return;
+  const std::uint8_t is_on = is_wanted ? 1 : 0;
+  for (const CUpti_CallbackId call : cupti::launch_calls) cupti().enable_driver_call(call, is_on);
+  for (const CUpti_CallbackId call :
+       {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz})
+    cupti().enable_driver_call(call, is_on);
 }
 
 /// A range of NVTX owns the kernels that are launched in it, so launches are still recorded where
@@ -114,16 +125,12 @@ void CuptiSource::drop_calls_if_many() {
   for (const CUpti_ActivityKind kind :
        {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_MEMORY2})
     cupti().disable(kind);
-  const bool has_ranges = markers_ > 0 && cupti().enable_driver_call != nullptr;
-  if (has_ranges) {
-    for (const CUpti_CallbackId call : cupti::launch_calls) cupti().enable_driver_call(call, 1);
-    cupti().enable_driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, 1);
-    cupti().enable_driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, 1);
-  }
+  records_launches_ = markers_ > 0 && cupti().enable_driver_call != nullptr;
+  record_launches(true);
   log_->append_text(LogKind::info, static_cast<std::uint32_t>(LogInfo::note),
                     std::string("calls are many and cost time: from here on ") +
-                        (has_ranges ? "of calls only launches are recorded"
-                                    : "only kernels, copies and memsets are recorded") +
+                        (records_launches_ ? "of calls only launches are recorded"
+                                           : "only kernels, copies and memsets are recorded") +
                         "; --calls records all");
 }
 

@@ -49,6 +49,7 @@ class CuptiSource final : public ActivitySource {
  private:
   std::vector<CUpti_ActivityKind> kinds() const;
   void drop_calls_if_many();
+  void record_launches(bool is_wanted) const;
 
   const CaptureOptions& options_;
   BufferPool buffers_;
@@ -56,6 +57,7 @@ class CuptiSource final : public ActivitySource {
   std::mutex kinds_mutex_;
   bool is_on_ = false;
   bool are_calls_dropped_ = false;
+  bool records_launches_ = false;  ///< of the calls, behind the moment when they were dropped
   CallBudget budget_;
   std::atomic<std::uint64_t> kernels_ = 0;
   std::atomic<std::uint64_t> calls_ = 0;
