@@ -98,6 +98,12 @@ void add_step(const Recording& recording, const FoundSteps& steps, RecordingCost
                                    step_s - least_saved(cost.per_launch.least_s)};
 }
 
+bool has_hip_calls(const Recording& recording) {
+  return std::any_of(recording.calls.begin(), recording.calls.end(), [&](const ApiRecord& call) {
+    return recording.names.text(call.name).starts_with("hip");
+  });
+}
+
 /// Seconds per launch, and who says so; 0: nobody measured it.
 double launch_cost_s(const Recording& recording, const RecordingCost& cost, std::string& source) {
   if (recording.process.source_format == "strata capture") {
@@ -112,6 +118,7 @@ double launch_cost_s(const Recording& recording, const RecordingCost& cost, std:
                   [](const RangeRecord& range) { return range.kind == RangeKind::framework; });
   if (recording.process.source_format != "Kineto JSON" || (!has_operators && cost.calls == 0))
     return 0;
+  if (has_hip_calls(recording)) return 0;  // AMD's recorder is another one
   source =
       "PyTorch's profiler on ResNet-50 at batch 4 on an H200, 933 launches a step: +22 % with "
       "CUDA alone, +58 % with operators";

@@ -88,6 +88,10 @@ TEST(RecordingCost, NodesOfAGraphAreOneLaunch) {
 TEST(RecordingCost, IsNotStatedOfRecordersThatNobodyMeasured) {
   const Recording recording = recorded_steps(10'000, 1, "Nsight Systems SQLite");
   EXPECT_FALSE(recording_cost(recording, {}).has_value());
+  Recording hip = recorded_steps(10'000, 1, "Kineto JSON");
+  EXPECT_TRUE(recording_cost(hip, {}).has_value());
+  hip.calls.front().name = hip.names.id_of("hipLaunchKernel");
+  EXPECT_FALSE(recording_cost(hip, {}).has_value());
 }
 
 TEST(CallBudget, GivesCallsUpWhereTheyAreMany) {
