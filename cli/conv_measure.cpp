@@ -32,9 +32,7 @@ class ConvProgress {
 
   void show_trace(std::size_t done, std::size_t count) {
     begin_ = Clock::now();  // the time that is left is that of measuring
-    if (is_shown_)
-      print_to_stderr(
-          fmt::format("\r\x1b[Ktracing the kernels of libraries, {} of {}", done, count));
+    show_progress(fmt::format("tracing the kernels of libraries, {} of {}", done, count));
   }
 
   void show(std::size_t done, const ConvCell& cell) const {

@@ -85,9 +85,9 @@ class Chain {
 }  // namespace
 
 Program chain_program(std::size_t steps) {
-  constexpr std::size_t most_steps = std::numeric_limits<std::uint32_t>::max() / 8;
-  if (steps > most_steps)
-    fail(ErrorKind::usage, "a chain of {} steps is too long: at most {}", steps, most_steps);
+  constexpr std::size_t longest = std::numeric_limits<std::uint32_t>::max() / 8;
+  if (steps > longest)
+    fail(ErrorKind::usage, "a chain of {} steps is too long: at most {}", steps, longest);
   return Chain(static_cast<std::uint32_t>(std::max<std::size_t>(steps / 2, 1))).program();
 }
 
