@@ -89,7 +89,7 @@ class Locator {
     return this.evaluateAll((all) => all.map((each) => each.textContent));
   }
   textContent() {
-    return this.evaluate((element) => element.textContent);
+    return this.evaluate((element) => element.textContent.replaceAll("\u00a0", " ")); // a number and its unit stay together
   }
   getAttribute(name) {
     return this.evaluate((element, given) => element.getAttribute(given), name);

@@ -102,7 +102,7 @@ function changeItem(change: Change): HTMLElement {
   return h(
     "li",
     {},
-    h("strong", { class: "gain" }, gainText(change.gain_share, change.isLimit)),
+    h("strong", { class: change.isLimit ? "gain rough" : "gain" }, gainText(change.gain_share, change.isLimit)),
     h(
       "span",
       {},

@@ -73,9 +73,15 @@ export function short(name: string, most: number): string {
 const turning =
   /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
+/// A number and its unit do not part at the end of a line.
+export function kept(text: string): string {
+  return text.replace(/(\d) (?=(?:%|[kKMGTPE]?i?B\b|[kMGTPE]?FLOP|[mµnp]?s\b))/g, "$1\u00a0");
+}
+
 /// A sentence of the program with names of strangers in it. Words that could turn the sentence around are isolated, each
 /// group of them alone, so that numbers beside them stay as they are.
-export function words(text: string): Child[] {
+export function words(sentence: string): Child[] {
+  const text = kept(sentence);
   if (!turning.test(text)) return [text];
   const parts: Child[] = [];
   let inside = "";

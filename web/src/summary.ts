@@ -3,7 +3,7 @@
 import { answer } from "./answer";
 import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
-import { h, name, words, type Child } from "./dom";
+import { h, kept, name, words, type Child } from "./dom";
 import { expectedCards, interval, outOfMemory } from "./expected";
 import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
 import {
@@ -210,7 +210,8 @@ function renderProfile(
 ): void {
   const problem = outOfMemory(document);
   if (problem) element.append(problem);
-  element.append(h("p", { class: "lead" }, ...sentence(document, rows)));
+  const text = sentence(document, rows).map((each) => (typeof each === "string" ? kept(each) : each));
+  element.append(h("p", { class: "lead" }, ...text));
   element.append(cardList(headCards(document, rows)));
   if (waitOf(document) > 0) element.append(...answer(context, document, rows, width));
   const more = moreCards(document, rows);

@@ -55,7 +55,7 @@ export class Tabs {
     if (id === undefined || !this.views.some((view) => view.id === id)) return;
     event.preventDefault();
     this.choose(id);
-    this.panels[this.at()]?.focus({ preventScroll: true }); // the keyboard goes on from there
+    this.panels[this.at()]?.querySelector("h2")?.focus({ preventScroll: true }); // the keyboard goes on from there
   }
 
   /// Shows the view that the address names, the first if there is none of that name.
@@ -92,8 +92,8 @@ export class Tabs {
     );
     const panel = h(
       "section",
-      { id: view.id, role: "tabpanel", tabindex: -1, "aria-labelledby": tab.id, hidden: true },
-      h("h2", {}, view.title),
+      { id: view.id, role: "tabpanel", "aria-labelledby": tab.id, hidden: true },
+      h("h2", { tabindex: -1 }, view.title),
     );
     this.tabs.push(tab);
     this.panels.push(panel);
