@@ -292,6 +292,17 @@ export class Page {
     const features = [{ name: "prefers-color-scheme", value: colorScheme }];
     return this.ask("Emulation.setEmulatedMedia", { media, features });
   }
+  /// CPU seconds of the page's thread while something is done, whoever else uses the machine.
+  async processorTime(work) {
+    await this.ask("Performance.enable", { timeDomain: "threadTicks" });
+    const spent = async () => {
+      const { metrics } = await this.ask("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration").value;
+    };
+    const before = await spent();
+    await work();
+    return (await spent()) - before;
+  }
   /// How many sheets of A4 the page takes on paper.
   async printedPages() {
     const { data } = await this.ask("Page.printToPDF", { paperWidth: 8.27, paperHeight: 11.69 });
