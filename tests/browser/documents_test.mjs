@@ -62,6 +62,7 @@ test("a comparison shows the differences that its JSON has, and both profiles be
   assert.ok(page.url().includes("cmpby=block"));
   assert.equal(await section.locator("tbody tr").count(), new Set(rows.map((row) => row.block)).size);
   await page.locator("header select").selectOption("2");
+  await view(page, "summary");
   near(
     seconds(await page.locator("#summary .cards strong").first().textContent()),
     json("b.json").expected.time_s,
