@@ -265,7 +265,9 @@ test("counters and kernels are tables that sort, and a chosen layer has its own 
   const table = await view(page, "kernels");
   const different = new Set(kernels.map(({ name, layer, pass }) => JSON.stringify([name, layer, pass])));
   assert.equal((await column(table, "kernel")).length, different.size);
+  await view(page, "counters");
   await counters.locator("tbody tr").first().click();
+  await view(page, "kernels");
   const own = kernels.filter(({ layer }) => layer === most.layer);
   assert.deepEqual(new Set(await column(table, "layer")), new Set([most.layer]));
   const launches = (await column(table, "calls")).map(Number);
@@ -316,8 +318,8 @@ test("kernels of a measured iteration are shown when they ran", async () => {
   assert.equal(await kernels.locator("tbody tr").count(), 3);
   const section = await view(page, "timeline");
   assert.match(await section.textContent(), /3 kernels of one iteration.* 1\.00 ms together, none ran/);
-  const box = await section.locator("canvas").boundingBox();
-  await page.mouse.move(box.x + 80, box.y + 17);
+  const box = await section.locator("canvas").first().boundingBox();
+  await page.mouse.move(box.x + 104, box.y + 17);
   assert.equal(await page.locator("#tip strong").textContent(), "<b>first");
   assert.equal(Math.round((box.height - 26) / 34), 3); // kernels, those beside them, gaps
   quiet(page);
