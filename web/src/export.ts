@@ -113,9 +113,9 @@ export function offerExport(root: HTMLElement): void {
     if (!(node instanceof Element) || node.closest("svg")) return;
     const found = [...node.querySelectorAll(`${charts}, ${tables}`)];
     if (node.matches(`${charts}, ${tables}`)) found.unshift(node);
-    // A canvas that stands in no figure is a chart of its own.
+    // A canvas that stands in no figure is a chart of its own; one above it only marks what is pointed at.
     for (const canvas of node.matches("canvas") ? [node] : node.querySelectorAll("canvas"))
-      if (!canvas.closest(charts)) found.push(canvas);
+      if (!canvas.closest(charts) && canvas.parentElement?.querySelector("canvas") === canvas) found.push(canvas);
     found.forEach(add);
   };
   look(root);
