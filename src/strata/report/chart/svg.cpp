@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <variant>
@@ -137,7 +138,11 @@ std::string svg_of(const LineShape& shape) {
 /// other edge, which would leave a seam.
 Rect without_seams(const RectShape& shape) {
   if (!shape.style.starts_with("area ") && !shape.style.starts_with("shade ")) return shape.rect;
-  const auto rounded = [](double value) { return std::round(100 * value) / 100; };
+  const auto rounded = [](double value) {
+    const std::string text = px(value);
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
   const Rect& rect = shape.rect;
   return {.x = rounded(rect.x),
           .y = rounded(rect.y),
