@@ -8,7 +8,7 @@
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
-#include "cli/waiting_line.hpp"
+#include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"
@@ -68,10 +68,9 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   const Graph graph = load_model(word, import_options(given));
   PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = given.has(html_flag);
-  WaitingLine waiting("predicting");
   ExplainedModel explained =
       explain_model(graph, machine, wanted, [&](std::size_t done, std::size_t all) {
-        waiting.show("predicting with changes", done, all);
+        show_progress("predicting with changes", done, all);
       });
   warn(explained.iteration.summary.warnings);
   Explained made{std::move(explained.explanation), std::nullopt};

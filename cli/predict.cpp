@@ -6,7 +6,7 @@
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/predict_machines.hpp"
-#include "cli/waiting_line.hpp"
+#include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/strata.hpp"
@@ -77,9 +77,7 @@ int run_predict(const Request& request) {
   wanted.wants_transfers = given.has(predict_trace_flag) || given.has(html_flag);
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
-  std::optional<WaitingLine> waiting(std::in_place, "predicting");
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
-  waiting.reset();
   const bool holds_request = given.has(predict_json_flag) || given.has(html_flag);
   const Provenance provenance{.command = request.command_line,
                               .request = holds_request ? request_json(given, given.word(0)) : ""};
@@ -91,12 +89,11 @@ int run_predict(const Request& request) {
   outputs.write(predict_trace_flag,
                 [&] { return to_trace(iteration.program, iteration.prediction); });
   outputs.write(html_flag, [&] {
-    WaitingLine explaining("explaining");
     const Explanation explanation = explain_iteration(
         graph, machine, wanted, iteration, [&](std::size_t done, std::size_t all) {
-          explaining.show("predicting with changes", done, all);
+          show_progress("predicting with changes", done, all);
         });
-    explaining.show("writing the page");
+    show_progress("writing the page");
     const PageSection part =
         page_section(iteration, with_overrides(machine, wanted.hardware), explanation, provenance);
     return page_text(part.name, {part});

@@ -111,6 +111,10 @@ Line& line() {
 }  // namespace
 
 void show_progress(std::string_view text) { line().show(text); }
+
+void show_progress(std::string_view what, std::size_t done, std::size_t all) {
+  show_progress(fmt::format("{}: {} of {}", what, done, all));
+}
 void clear_progress() { line().clear(); }
 
 Waiting::Waiting(std::string what) : is_shown_(line().start(std::move(what))) {}

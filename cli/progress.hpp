@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace strata {
 /// Shows the line now, at most five times a second: "timing layers: 3 of 10". The line is cut to
 /// the width of the terminal, and names of strangers in it are made printable.
 void show_progress(std::string_view text);
+/// "predicting with changes: 5 of 12"; from any thread.
+void show_progress(std::string_view what, std::size_t done, std::size_t all);
 /// Takes the line away.
 void clear_progress();
 

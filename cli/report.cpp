@@ -5,7 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
-#include "cli/waiting_line.hpp"
+#include "cli/progress.hpp"
 #include "strata/api/explain.hpp"
 #include "strata/api/page.hpp"
 #include "strata/importers/importers.hpp"
@@ -45,10 +45,9 @@ PageSection predicted_part(const Arguments& given, const std::string& word,
   PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = true;
   const Graph graph = load_model(word, import_options(given));  // the page asks it, too
-  WaitingLine waiting("predicting");
   const ExplainedModel explained =
       explain_model(graph, machine, wanted, [&](std::size_t done, std::size_t all) {
-        waiting.show("predicting with changes", done, all);
+        show_progress("predicting with changes", done, all);
       });
   warn(explained.iteration.summary.warnings);
   return page_section(explained.iteration, with_overrides(machine, wanted.hardware),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/importers/torch_export/onnx_text.hpp"
+#include "strata/importers/torch_export/model_text.hpp"
 
 #include <optional>
 #include <span>

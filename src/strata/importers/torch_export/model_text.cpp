@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/importers/torch_export/onnx_text.hpp"
+#include "strata/importers/torch_export/model_text.hpp"
 
 #include <array>
 #include <bit>
