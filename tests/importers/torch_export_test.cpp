@@ -31,7 +31,9 @@ TEST_P(TorchExport, CountsAreThoseOfPyTorch) {
   const Counts counts = counts_of(graph);
   EXPECT_EQ(counts.parameters, GetParam().parameters);
   EXPECT_EQ(counts.uncounted, 0);
-  if (GetParam().flop > 0) EXPECT_EQ(2 * 2 * counts.mac, GetParam().flop);
+  if (GetParam().flop > 0) {
+    EXPECT_EQ(2 * 2 * counts.mac, GetParam().flop);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
