@@ -38,8 +38,8 @@ inline constexpr Flag capture_steps_flag{
     .name = "steps", .value = "N", .help = "N ranges, else N steps that kernels repeat."};
 inline constexpr Flag capture_light_flag{.name = "no-calls",
                                          .help = "No records of CUDA calls and allocations."};
-inline constexpr Flag capture_calls_flag{
-    .name = "calls", .help = "All CUDA calls, also where they are many and cost time."};
+inline constexpr Flag capture_calls_flag{.name = "calls",
+                                         .help = "All CUDA calls, also where they are many."};
 inline constexpr Flag capture_metrics_flag{
     .name = "metrics",
     .value = "PRESET",
@@ -54,8 +54,8 @@ inline constexpr Flag capture_trace_flag{.name = "trace",
                                          .value = "FILE",
                                          .help = "A timeline for Perfetto (Chrome JSON).",
                                          .offer = Offer::file};
-inline constexpr Flag capture_merge_flag{
-    .name = "merge", .help = "Runs nothing: the logs given become one file."};
+inline constexpr Flag capture_merge_flag{.name = "merge",
+                                         .help = "Runs nothing: the logs given become one file."};
 inline constexpr Flag capture_keep_flag{.name = "keep-logs",
                                         .help = "Leaves the logs of the processes there."};
 inline constexpr Flag capture_dry_run_flag{.name = "dry-run", .help = "Only what would be run."};

@@ -50,6 +50,8 @@ std::vector<Machine> measured_machines() {
   std::sort(files.begin() + 2, files.end());
   std::vector<Machine> machines;
   for (const fs::path& file : files) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) continue;  // a pipe would make everybody wait
     try {
       Machine machine = load_machine(file.string());
       const bool is_known =

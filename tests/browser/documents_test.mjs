@@ -249,7 +249,8 @@ test("counters and kernels are tables that sort, and a chosen layer has its own 
   const longest = [...layers].sort((a, b) => b.time_s - a.time_s);
   assert.equal((await column(counters, "layer")).length, layers.length);
   assert.equal((await column(counters, "layer"))[0], longest[0].layer);
-  near(parseFloat((await column(counters, "occupancy"))[0]) / 100, longest[0].counters.occupancy, "occupancy");
+  const occupancy = parseFloat((await column(counters, "occupancy"))[0]); // per cent, whole from ten on
+  assert.ok(Math.abs(occupancy - 100 * longest[0].counters.occupancy) <= 0.5, `occupancy ${occupancy}`);
   await picture(page, "counters");
   await counters.locator("th[data-key=dram_read_bytes] button").click();
   assert.ok(page.url().includes("countersort=-dram_read_bytes"));

@@ -57,7 +57,6 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
   const [head, ...lines] = readFileSync(join(folder, "points.csv"), "utf8")
     .trim()
     .split("\n")
-    .slice(1)
     .map((line) => line.split(","));
   const points = lines.map((line) =>
     Object.fromEntries(

@@ -164,7 +164,7 @@ function strip(context: Context, document: ProfileDocument, width: number): HTML
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal: context.ended });
   return h(
     "div",
-    { class: "strip" },
+    { class: "strip no-saves" }, // a link to the timeline, which can be saved there
     h("h3", {}, "Over time: ", h("span", { class: "dim" }, scene.title)),
     h("a", { class: "to-view", href: "#timeline", "aria-label": "Open the timeline" }, canvas),
   );

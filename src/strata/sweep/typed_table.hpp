@@ -4,6 +4,7 @@
 #include "strata/sweep/table.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -17,6 +17,11 @@ Count steps_of_cells(const Recurrent& op, std::int64_t times) {
   return Count(times) * op.layers * (op.bidirectional ? 2 : 1) * (products + gates);
 }
 
+/// Dropout does nothing in inference.
+bool is_left_out(const Operator& op, const TrainingOptions& options) {
+  return options.inference && std::holds_alternative<Dropout>(op);
+}
+
 }  // namespace
 
 std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options) {
@@ -27,7 +32,7 @@ std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options
       const Recurrent* recurrent = std::get_if<Recurrent>(&node.op);
       if (recurrent != nullptr && options.unroll_recurrent) {
         cells += steps_of_cells(*recurrent, bound.tensors[node.outputs[0]][1]);
-      } else if (class_of(node.op) != LayerClass::other) {
+      } else if (class_of(node.op) != LayerClass::other && !is_left_out(node.op, options)) {
         others += 1;
       }
     }

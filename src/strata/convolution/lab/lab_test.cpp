@@ -247,7 +247,11 @@ TEST(ConvLab, results_of_several_passes_are_joined_unless_of_different_devices) 
     results.device = "Imagined 1";
     results.passes = {pass};
     results.strategies = {{"direct"}, {std::move(strategy), true}};
-    results.cells.resize(2);
+    for (const ConvStrategyName& each : results.strategies) {
+      ConvCell& cell = results.cells.emplace_back();
+      cell.pass = pass;
+      cell.strategy = each.name;
+    }
     return results;
   };
   const ConvResults both = joined(results_of(ConvPass::forward, "cudnn:gemm"),
@@ -255,6 +259,11 @@ TEST(ConvLab, results_of_several_passes_are_joined_unless_of_different_devices) 
   EXPECT_EQ(both.passes.size(), 2U);
   EXPECT_EQ(both.strategies.size(), 3U);
   EXPECT_EQ(both.cells.size(), 4U);
+  ConvResults newer = results_of(ConvPass::forward, "cudnn:gemm");
+  newer.cells[1].reason = "newer";
+  const ConvResults all = joined(newer, both);
+  ASSERT_EQ(all.cells.size(), 4U) << "what both have is the first's";
+  EXPECT_EQ(all.cells[1].reason, "newer");
   ConvResults other = results_of(ConvPass::weight_gradient, "x");
   other.device = "Imagined 2";
   EXPECT_THROW(joined(both, other), Error);

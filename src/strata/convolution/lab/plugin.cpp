@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/convolution/lab/plugin.hpp"
 
+#include "strata/base/child_process.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/convolution/lab/encoded_numbers.hpp"
@@ -8,13 +9,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <filesystem>
 
 namespace strata {
@@ -161,28 +157,15 @@ const strata_conv_plugin_description& description_in(void* library) {
   return *plugin;
 }
 
-/// A damaged file can bring down the loader itself: a child loads it first. It ends without what
-/// the parent would do at its end, and leaves nothing behind.
+/// A damaged file can bring down the loader itself: a child loads it first.
 void try_in_a_child(const std::filesystem::path& place) {
-  const pid_t child = ::fork();
-  if (child < 0) return;  // no room for a trial: the attempt itself will tell
-  if (child == 0) {
-    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGFPE}) {
-      std::signal(signal, SIG_DFL);
-    }
-    const rlimit no_core{0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    ::_exit(0);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status))
+  const auto signal = signal_of_child([&] { ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL); });
+  if (signal) {
     fail(ErrorKind::input,
-         "cannot be loaded: the loader itself dies of it (signal {}); it is "
-         "damaged, or its own initialisation is at fault",
-         WTERMSIG(status));
+         "cannot be loaded: the loader itself dies of it (signal {}); it is damaged, or its own "
+         "initialisation is at fault",
+         *signal);
+  }
 }
 
 }  // namespace
