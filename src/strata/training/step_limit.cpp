@@ -10,11 +10,27 @@
 namespace strata {
 namespace {
 
+/// Steps of one cell (recurrent_run.cpp): its products, then its point-wise operations; backward
+/// has at least as many, an LSTM's two more.
+struct CellSteps {
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+};
+
+CellSteps steps_of_cell(const Recurrent& op) {
+  const std::int64_t products = op.fused_gates ? 1 : gates_of(op.cell);
+  switch (op.cell) {
+    case CellKind::lstm: return {products + 9, products + 11};
+    case CellKind::gru: return {products + 8, products + 8};
+    default: return {products + 1, products + 1};
+  }
+}
+
 /// Of a recurrent layer that is unrolled.
-Count steps_of_cells(const Recurrent& op, std::int64_t times) {
-  const std::int64_t gates = gates_of(op.cell);
-  const std::int64_t products = op.fused_gates ? 1 : gates;
-  return Count(times) * op.layers * (op.bidirectional ? 2 : 1) * (products + gates);
+Count steps_of_cells(const Recurrent& op, std::int64_t times, bool is_training) {
+  const CellSteps cell = steps_of_cell(op);
+  return Count(times) * op.layers * (op.bidirectional ? 2 : 1) *
+         (cell.forward + (is_training ? cell.backward : 0));
 }
 
 /// Dropout does nothing in inference.
@@ -31,13 +47,13 @@ std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options
     for (const Node& node : bound.graph->nodes) {
       const Recurrent* recurrent = std::get_if<Recurrent>(&node.op);
       if (recurrent != nullptr && options.unroll_recurrent) {
-        cells += steps_of_cells(*recurrent, bound.tensors[node.outputs[0]][1]);
+        cells += steps_of_cells(*recurrent, bound.tensors[node.outputs[0]][1], !options.inference);
       } else if (class_of(node.op) != LayerClass::other && !is_left_out(node.op, options)) {
         others += 1;
       }
     }
     if (options.inference) return (cells + others).value();
-    return ((cells * 2 + others) * options.micro_batches).value();
+    return ((cells + others) * options.micro_batches).value();
   } catch (const Error&) {
     return too_many;  // more than 64 bits count
   }

@@ -10,9 +10,8 @@ namespace strata {
 inline constexpr std::int64_t most_steps = 20'000'000;
 inline constexpr std::int64_t most_uses = 10 * most_steps;
 
-/// A lower bound of the steps of an iteration, without laying it out: every cell of a recurrent
-/// layer has a product and an operation for each gate, backward as many, and every other layer with
-/// arithmetic has a step.
+/// A lower bound of the steps of an iteration, without laying it out: those of all cells of
+/// recurrent layers, and one for every other layer with arithmetic.
 std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options);
 
 /// Errors (usage): an iteration of more than `most_steps`, with what to change.

@@ -31,6 +31,14 @@ TEST(StepLimit, counts_no_more_steps_than_there_are_and_not_far_fewer) {
   }
 }
 
+TEST(StepLimit, counts_nearly_all_steps_of_recurrent_layers) {
+  const Graph graph = build_network("lstm_stack");
+  const BoundGraph bound = bind_graph(graph, {{"batch", 1}, {"seq", 100}});
+  const auto steps = static_cast<std::int64_t>(make_program(bound, {}).steps.size());
+  EXPECT_LE(least_steps(bound, {}), steps);
+  EXPECT_GE(least_steps(bound, {}), steps * 9 / 10);
+}
+
 TEST(StepLimit, says_the_number_and_what_to_change_before_it_lays_out_anything) {
   const Graph graph = build_network("lstm");
   const BoundGraph bound = bind_graph(graph, {{"batch", 1}, {"seq", 50'000'000}});
