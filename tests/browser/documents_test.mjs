@@ -48,6 +48,8 @@ test("a comparison shows the differences that its JSON has, and both profiles be
   strata("compare", "a.json", "b.json", "--json", "c.json", "--html", "c.html");
   const { rows, totals } = json("c.json");
   const page = await open("c.html");
+  assert.equal(await page.locator("[role=tab][aria-selected=true]").textContent(), "Compare", "the table is the answer");
+  await view(page, "summary");
   const cards = await texts(page.locator("#summary .cards strong"));
   near(parseFloat(cards[0]), totals.ratio, "ratio");
   const section = await view(page, "compare");

@@ -110,7 +110,10 @@ export function showPage(report: Report, root: HTMLElement): void {
       root.replaceChildren(h("p", {}, "the report is empty"));
       return;
     }
-    const shown = [summaryView, ...studyViews(context), ...views].filter((view) => view.fits(context));
+    const all = [summaryView, ...studyViews(context), ...views];
+    // The answer of a comparison is its table.
+    const first = context.part.document.kind === "comparison" ? compareView : summaryView;
+    const shown = [first, ...all.filter((view) => view !== first)].filter((view) => view.fits(context));
     const tabs = new Tabs(context, shown);
     root.addEventListener("click", (event) => tabs.follow(event), { signal: end.signal });
     closeOnEscape(context);
