@@ -6,6 +6,7 @@
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/predict_machines.hpp"
+#include "cli/predict_parallel.hpp"
 #include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -47,8 +48,9 @@ constexpr Argument predict_arguments[] = {model_argument};
 constexpr auto predict_flags = joined_flags(
     machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
     framework_flags,
-    std::array<Flag, 8>{require_fit_flag, price_flag, predict_by_flag, predict_layers_flag,
-                        predict_json_flag, predict_csv_flag, predict_trace_flag, html_flag});
+    std::array<Flag, 9>{parallel_flag, require_fit_flag, price_flag, predict_by_flag,
+                        predict_layers_flag, predict_json_flag, predict_csv_flag,
+                        predict_trace_flag, html_flag});
 
 PredictView predict_view(const Arguments& given) {
   PredictView view;
@@ -67,6 +69,7 @@ PredictView predict_view(const Arguments& given) {
 
 int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
+  if (asks_for_cluster(given)) return predict_on_cluster(request);
   if (const auto machines = machine_names(given); machines.size() > 1)
     return predict_on_machines(request, machines);
   if (given.has(price_flag))

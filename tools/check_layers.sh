@@ -17,6 +17,7 @@ framework: base graph cost training
 machine:   base
 profile:   base
 predict:   base graph cost training framework machine profile
+parallel:  base graph cost training framework machine profile predict
 sweep:     base training framework machine profile predict
 cpu:       base gpu
 gpu:       base machine profile
@@ -26,8 +27,8 @@ capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
 reproduce: base graph zoo training machine profile predict gpu convolution measure capture roofline report
-report:    base graph importers zoo cost training framework machine profile predict sweep cpu gpu convolution measure capture roofline explain
-api:       base graph importers zoo cost training framework machine profile predict sweep cpu gpu convolution measure capture roofline explain report reproduce
+report:    base graph importers zoo cost training framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain
+api:       base graph importers zoo cost training framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain report reproduce
 '
 
 find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \

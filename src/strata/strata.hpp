@@ -8,6 +8,7 @@
 #include "strata/api/measure.hpp"
 #include "strata/api/model.hpp"
 #include "strata/api/page.hpp"
+#include "strata/api/parallel.hpp"
 #include "strata/api/predict.hpp"
 #include "strata/api/request.hpp"
 #include "strata/api/stored_profile.hpp"

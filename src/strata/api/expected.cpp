@@ -52,11 +52,10 @@ void widen(Time& time, double by) {
 }
 
 /// By what the calibration does not know: kernels of another GPU, or of another framework.
-template <class Time>
-void widen_for(Time& time, CalibrationUse use, const Framework& framework,
-               const Calibration& calibration) {
+double widening_for(CalibrationUse use, const Framework& framework,
+                    const Calibration& calibration) {
   const double other_gpu = use == CalibrationUse::transferred ? transferred : 0;
-  widen(time, std::hypot(other_gpu, framework.sigma * calibration.interval_factor));
+  return std::hypot(other_gpu, framework.sigma * calibration.interval_factor);
 }
 
 }  // namespace
@@ -112,6 +111,8 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
                                                : CalibrationUse::transferred),
       times_(calibration, measured_on, gpu_rates(machine)) {}
 
+double ExpectedTimes::widening() const { return widening_for(use_, framework_, calibration_); }
+
 ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
   ExpectedTimes other = *this;
   other.times_ = times_.on(gpu_rates(changed));
@@ -145,7 +146,7 @@ ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
   ExpectedTotals totals =
       expected_totals(program.framework(), program.operations(),
                       program.kernels(calibration_, times_), program.options(), *numbers_, times_);
-  widen_for(totals, use_, framework_, calibration_);
+  widen(totals, widening());
   return totals;
 }
 
@@ -159,7 +160,7 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
   name_layers(time, program);
   time.calibration = use_;
   time.host = {numbers_->name, numbers_->host, host_slower_};
-  widen_for(time, use_, framework_, calibration_);
+  widen(time, widening());
   time.memory_bytes =
       allocated_memory_bytes(program, framework_, options_, operations.never_stored);
   return time;

@@ -69,6 +69,14 @@ class ExpectedTimes {
   /// The same iteration and interval without its parts, in a fraction of the time.
   ExpectedTotals totals(const ExpectedProgram& program) const;
 
+  const Framework& framework() const { return framework_; }
+  const FrameworkOptions& options() const { return options_; }
+  const Calibration& calibration() const { return *numbers_; }  ///< without samples
+  const KernelTimes& kernel_times() const { return times_; }
+  CalibrationUse use() const { return use_; }
+  /// How much wider the interval is than the calibration alone makes it, in logarithms.
+  double widening() const;
+
   /// The same machine with other numbers: shares what was made of the calibration.
   ExpectedTimes on(const Machine& changed) const;
   /// The same kernels, dispatched by another host. Errors as with_host has them.

@@ -34,13 +34,13 @@ std::string label_of(const LayerSummary& layer) {
 
 /// Layers of one block, by the order of their first one; the block without a name stands outside
 /// any cluster.
-struct Cluster {
+struct DotCluster {
   std::string_view block;
   std::vector<std::size_t> layers;
 };
 
-std::vector<Cluster> clusters_of(const ModelSummary& summary) {
-  std::vector<Cluster> clusters;
+std::vector<DotCluster> clusters_of(const ModelSummary& summary) {
+  std::vector<DotCluster> clusters;
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t index = 0; index < summary.layers.size(); ++index) {
     const std::string_view block = summary.layers[index].block;
@@ -54,7 +54,7 @@ std::vector<Cluster> clusters_of(const ModelSummary& summary) {
 std::string nodes_text(const ModelSummary& summary) {
   std::string text;
   std::size_t number = 0;
-  for (const Cluster& cluster : clusters_of(summary)) {
+  for (const DotCluster& cluster : clusters_of(summary)) {
     const bool has_frame = !cluster.block.empty();
     if (has_frame)
       text += fmt::format("  subgraph cluster_{} {{\n  label={};\n", number++,

@@ -60,7 +60,22 @@ class AllocatedMemory {
   std::int64_t peak() {
     add_values();
     add_saved();
-    std::int64_t now = held_, most = held_;
+    return most_at_once(held_);
+  }
+
+  ActivationMemory activations() {
+    counts_gradients_ = false;
+    result_.saved_by_node.assign(bound_.graph->nodes.size(), 0);
+    result_.scores_by_node.assign(bound_.graph->nodes.size(), 0);
+    add_values();
+    add_saved();
+    result_.peak_bytes = most_at_once(0);
+    return std::move(result_);
+  }
+
+ private:
+  std::int64_t most_at_once(std::int64_t now) const {
+    std::int64_t most = now;
     for (std::size_t step = 0; step < at_once_.size(); ++step) {
       now += change_[step];
       most = std::max(most, now + at_once_[step]);
@@ -68,7 +83,17 @@ class AllocatedMemory {
     return most;
   }
 
- private:
+  bool is_forward(StepId id) const {
+    return program_.steps[id].pass == Pass::forward && !program_.steps[id].is_recomputed;
+  }
+
+  /// Bytes that live from one step to another: those that pass from forward to backward are saved.
+  void note_saved(StepId first, StepId last, std::int64_t bytes) {
+    if (counts_gradients_ || !is_forward(first) || is_forward(last)) return;
+    const NodeId node = program_.steps[first].node;
+    (node == no_node ? result_.saved_by_loss : result_.saved_by_node[node]) += bytes;
+  }
+
   void add_values() {
     Lifetimes lifetimes(program_);
     if (!never_stored_.empty()) lifetimes.keep_for(program_, never_stored_);
@@ -83,6 +108,8 @@ class AllocatedMemory {
       }
       if (lifetimes.first[id] == never_used) continue;
       if (!never_stored_.empty() && never_stored_[id]) continue;
+      if (!counts_gradients_ && value.kind == ValueKind::weight_gradient) continue;
+      note_saved(lifetimes.first[id], lifetimes.last[id], bytes);
       change_[lifetimes.first[id]] += bytes;
       // Gradients of weights stay until the next iteration drops them.
       if (value.kind != ValueKind::weight_gradient) change_[lifetimes.last[id] + 1] -= bytes;
@@ -112,6 +139,9 @@ class AllocatedMemory {
       }
       if (forward[step.node] == never_used) continue;
       const std::int64_t bytes = saved_bytes(step.node);
+      note_saved(forward[step.node], id, bytes);
+      if (!counts_gradients_ && is_forward(forward[step.node]))
+        result_.scores_by_node[step.node] += saved_scores_bytes(step.node);
       change_[forward[step.node]] += bytes;
       change_[id + 1] -= bytes;
       forward[step.node] = never_used;
@@ -134,6 +164,7 @@ class AllocatedMemory {
         double bytes = 0;  // in fp32, under autocast, too
         for (const SavedTensor& saved : rule->saves)
           bytes += (saved.numbers * 4 + saved.bytes) * numbers;
+        note_saved(forward, id, static_cast<std::int64_t>(bytes));
         change_[forward] += static_cast<std::int64_t>(bytes);
         change_[id + 1] -= static_cast<std::int64_t>(bytes);
         return;
@@ -142,14 +173,24 @@ class AllocatedMemory {
   }
 
   std::int64_t saved_bytes(NodeId id) const {
+    return saved_bytes(id, [](RuleTensor) { return true; });
+  }
+  std::int64_t saved_scores_bytes(NodeId id) const {
+    return saved_bytes(id, [](RuleTensor of) { return of == RuleTensor::scores; });
+  }
+
+  template <class IsMeant>
+  std::int64_t saved_bytes(NodeId id, IsMeant is_meant) const {
     const BoundNode node{bound_, id};
     const OperatorRule* rule = rule_of(framework_, options_, *bound_.graph, node.node());
     if (rule == nullptr || node.node().outputs.empty()) return 0;
     const auto type_bytes =
         static_cast<double>(bytes_per_element(types_[node.node().outputs.front()]));
     double bytes = 0;
-    for (const SavedTensor& saved : rule->saves)
-      bytes += (saved.numbers * type_bytes + saved.bytes) * elements_of(saved.of, node);
+    for (const SavedTensor& saved : rule->saves) {
+      if (is_meant(saved.of))
+        bytes += (saved.numbers * type_bytes + saved.bytes) * elements_of(saved.of, node);
+    }
     return static_cast<std::int64_t>(bytes);
   }
 
@@ -174,6 +215,8 @@ class AllocatedMemory {
   std::vector<std::int64_t> change_;   // from one step to the next
   std::vector<std::int64_t> at_once_;  // while a step runs
   std::int64_t held_ = 0;              // all the time
+  bool counts_gradients_ = true;       // of weights
+  ActivationMemory result_;
 };
 
 }  // namespace
@@ -182,6 +225,12 @@ std::int64_t allocated_memory_bytes(const Program& program, const Framework& fra
                                     const FrameworkOptions& options,
                                     const std::vector<bool>& never_stored) {
   return AllocatedMemory(program, framework, options, never_stored).peak();
+}
+
+ActivationMemory activation_memory(const Program& program, const Framework& framework,
+                                   const FrameworkOptions& options,
+                                   const std::vector<bool>& never_stored) {
+  return AllocatedMemory(program, framework, options, never_stored).activations();
 }
 
 }  // namespace strata

@@ -12,4 +12,15 @@ std::int64_t allocated_memory_bytes(const Program& program, const Framework& fra
                                     const FrameworkOptions& options,
                                     const std::vector<bool>& never_stored = {});
 
+/// What of it activations take: nothing that stays from one iteration to the next.
+struct ActivationMemory {
+  std::vector<std::int64_t> saved_by_node;   ///< from its forward step until backward
+  std::vector<std::int64_t> scores_by_node;  ///< of that, scores of attention
+  std::int64_t saved_by_loss = 0;
+  std::int64_t peak_bytes = 0;  ///< with what steps make for one another
+};
+ActivationMemory activation_memory(const Program& program, const Framework& framework,
+                                   const FrameworkOptions& options,
+                                   const std::vector<bool>& never_stored = {});
+
 }  // namespace strata

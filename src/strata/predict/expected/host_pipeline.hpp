@@ -25,6 +25,8 @@ class HostPipeline {
   /// With a host that takes `slower` times as long.
   PipelineTime run(double slower) const;
   double host_s(std::size_t call) const { return calls_[call].host_s; }
+  double busy_s(std::size_t call) const { return calls_[call].busy_s; }  ///< with gaps
+  double start_s() const { return start_s_; }  ///< of the host, before the first call
 
  private:
   struct Call {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/parallel.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/predict/access_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace strata {
+namespace {
+
+void check_request(const PredictRequest& request) {
+  if (request.training.inference)
+    fail(ErrorKind::usage, "--parallel is about training and does not go with --inference");
+  if (request.training.micro_batches != 1)
+    fail(ErrorKind::usage, "--micro-batches does not go with --parallel: say micro=N there");
+  if (request.training.recompute != Recompute::none)
+    fail(ErrorKind::usage, "--recompute does not go with --parallel: say recompute=full there");
+  if (request.framework == "none")
+    fail(ErrorKind::usage, "--parallel gives expected times, and --framework none asks for none");
+}
+
+ExpectedRequest expected_on(const Machine& machine, const PredictRequest& request) {
+  PredictRequest named = request;
+  if (!named.framework) named.framework = default_framework(machine);
+  return *expected_request(machine, named);
+}
+
+/// Products of forward and backward, without those that run again.
+double model_flop_of(const BoundGraph& bound, const TrainingOptions& training) {
+  TrainingOptions once = training;
+  once.unroll_recurrent = false;
+  const Program program = make_program(bound, once);
+  double flop = 0;
+  for (const Step& step : program.steps)
+    flop += step.pass == Pass::update ? 0 : 2 * static_cast<double>(step.mac);
+  return flop;
+}
+
+std::optional<double> peak_of(const Machine& machine, DType dtype) {
+  const Peak* peak = find_peak(machine, dtype, ComputeUnit::matrix);
+  if (peak == nullptr) peak = find_peak(machine, dtype, ComputeUnit::vector);
+  return peak == nullptr ? std::nullopt : std::optional(peak->flop_per_s.value);
+}
+
+ParallelContext context_of(const Graph& graph, const Cluster& cluster, const BoundGraph& bound,
+                           const PredictRequest& request, const ExpectedTimes& times) {
+  ParallelContext context;
+  context.network = graph.name;
+  context.title = graph.title.empty() ? graph.name : graph.title;
+  context.cluster = cluster.name;
+  context.machine_title = cluster.machine.title;
+  const DType stored = main_dtype(bound);
+  context.dtype = name_of(request.framework_options.autocast.value_or(stored));
+  context.framework = times.framework().name;
+  context.calibrated_on = times.calibration().machine;
+  context.calibration = times.use();
+  context.optimizer = request.training.optimizer;
+  context.master_weights = request.training.master_weights;
+  for (const Parameter& parameter : graph.symbols.parameters())
+    context.dims.push_back({parameter.name, bound.binding.at(parameter.name)});
+  context.devices = cluster.devices();
+  context.devices_per_node = cluster.devices_per_node;
+  context.nodes = cluster.nodes;
+  context.samples = bound.binding.contains("batch") ? bound.binding.at("batch") : 0;
+  if (const auto seq = bound.binding.find("seq"); seq != bound.binding.end())
+    context.tokens = seq->second * context.samples;
+  context.model_flop = model_flop_of(bound, request.training);
+  context.peak_flop_per_s =
+      peak_of(cluster.machine, request.framework_options.autocast.value_or(stored));
+  context.device_memory_bytes = outer_memory_bytes(cluster.machine);
+  context.assumptions = cluster.assumptions;
+  return context;
+}
+
+std::string units_text(const std::vector<std::string>& names, const LayerChunk& chunk) {
+  const std::string& first = names[chunk.first];
+  const std::string& last = names[chunk.end - 1];
+  return chunk.end - chunk.first == 1 ? first : fmt::format("{} … {}", first, last);
+}
+
+}  // namespace
+
+ParallelModel::ParallelModel(const Graph& graph, const Cluster& cluster,
+                             const PredictRequest& request)
+    : graph_(graph), cluster_(cluster), request_(request) {
+  check_request(request);
+  times_ = std::make_unique<ExpectedTimes>(cluster.machine, expected_on(cluster.machine, request));
+  bound_ = bind_model(graph, request.sizes);
+  const RankEngine engine{.framework = &times_->framework(),
+                          .options = times_->options(),
+                          .calibration = &times_->calibration(),
+                          .times = &times_->kernel_times(),
+                          .training = request.training,
+                          .dtype = request.sizes.dtype,
+                          .sigma = times_->widening()};
+  context_ = context_of(graph, cluster, bound_, request, *times_);
+  planner_ = std::make_unique<StrategyPlanner>(graph, cluster, engine, bound_.binding);
+}
+
+ParallelModel::~ParallelModel() = default;
+
+/// The limit of the slowest stage, as `predict` has it of one micro-batch; or the bytes on links at
+/// their full rate, if those take longer.
+double ParallelModel::limit_s(const StrategyTime& result) {
+  const Strategy& strategy = result.strategy;
+  const SplitGraph& split = planner_->split_of(strategy.tensor);
+  PredictRequest request = limit_request(request_);
+  set_batch(request.sizes, result.micro_batch);
+  request.training.recompute = Recompute::none;
+  const BoundGraph bound = bind_model(split.graph, request.sizes);
+  const Program program = limit_program(bound, request);
+  const AccessList list(program);
+  const Prediction prediction = simulate(
+      list, decide(list, hardware_for(cluster_.machine, main_dtype(bound), request), request.options),
+      Record::steps);
+  if (strategy.devices() == 1 && strategy.micro_batches == 1) return prediction.time_s;
+  const UnitList units = find_units(program);
+  std::vector<double> work(std::max<std::size_t>(units.units.size(), 1), 0), update = work;
+  double before_s = 0;
+  for (StepId id = 0; id < program.steps.size(); ++id) {
+    const Step& step = program.steps[id];
+    const std::size_t unit = step.node == no_node ? work.size() - 1 : units.of_node[step.node];
+    (step.pass == Pass::update ? update : work)[unit] += prediction.steps[id].end_s - before_s;
+    before_s = prediction.steps[id].end_s;
+  }
+  const RankCosts& costs = planner_->costs_of(strategy);
+  const std::vector<LayerChunk> chunks = make_chunks(costs, strategy);
+  const auto stages = static_cast<std::size_t>(strategy.pipeline);
+  std::vector<double> of_stage(stages, 0);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    for (std::size_t unit = chunks[i].first; unit < std::min(chunks[i].end, work.size()); ++unit)
+      of_stage[i % stages] +=
+          work[unit] * static_cast<double>(strategy.micro_batches) +
+          update[unit] / static_cast<double>(strategy.zero > 0 ? strategy.data : 1);
+  }
+  double limit = *std::max_element(of_stage.begin(), of_stage.end());
+  for (const RankTraffic& sent : result.iteration.traffic) {
+    const double bytes =
+        sent.tensor_bytes + sent.gradients_bytes + sent.parameters_bytes + sent.pipeline_bytes;
+    const double rate = std::max(cluster_.inside.bytes_per_s,
+                                 cluster_.between ? cluster_.between->bytes_per_s : 0);
+    if (rate > 0) limit = std::max(limit, bytes / rate);
+  }
+  return limit;
+}
+
+ParallelSummary ParallelModel::predict(const Strategy& strategy, WantEvents wants_events) {
+  ParallelSummary summary;
+  summary.context = context_;
+  summary.result = planner_->time_of(strategy, wants_events);
+  const RankCosts& costs = planner_->costs_of(strategy);
+  const std::vector<LayerChunk> chunks = make_chunks(costs, strategy);
+  const auto stages = static_cast<std::size_t>(strategy.pipeline);
+  summary.stages.resize(stages);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    std::string& text = summary.stages[i % stages];
+    text += (text.empty() ? "" : "; ") + units_text(costs.names, chunks[i]);
+  }
+  summary.limit_s = limit_s(summary.result);
+  return summary;
+}
+
+ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgress& progress) {
+  ParallelChoice choice;
+  choice.context = context_;
+  const std::clock_t begin = std::clock();
+  const auto memory_bytes = static_cast<std::int64_t>(context_.device_memory_bytes.value_or(9e18));
+  choice.search = search_strategies(*planner_, cluster_, memory_bytes, space, progress);
+  choice.searched_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  if (const StrategyOutcome* best = choice.search.best()) choice.best = predict(best->strategy);
+  return choice;
+}
+
+}  // namespace strata

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/cluster.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t most_devices = 1 << 20;
+
+// Steps of a collective in NCCL's own model of its time (tuning.cc): NVLink 0.6 µs, PCIe 1.0 µs,
+// network 2.7 µs for rings.
+constexpr double nvlink_hop_s = 0.6e-6, pcie_hop_s = 1.0e-6, network_hop_s = 2.7e-6;
+
+// Bus bandwidth of all-reduce over the link's rate: measured 230 of 300 GB/s on eight A100.
+constexpr double reached_by_peers = 230.0 / 300, reached_over_pcie = 0.75,
+                 reached_over_network = 0.85;
+
+const Link* find_link(const Machine& machine, LinkKind kind) {
+  for (const Link& link : machine.links) {
+    if (link.kind == kind) return &link;
+  }
+  return nullptr;
+}
+
+ClusterLink link_of(const Link& link, double reached, double hop_s) {
+  const double rate = link.bandwidth_bytes_per_s.value;
+  return {.name = link.name,
+          .bytes_per_s = rate,
+          .reached_bytes_per_s = rate * reached,
+          .hop_s = link.latency_s ? link.latency_s->value : hop_s,
+          .source = link.bandwidth_bytes_per_s.source};
+}
+
+/// NVLink and the like; else through PCIe, as cards without such a link do.
+ClusterLink link_inside(const Machine& machine, std::vector<std::string>& assumptions) {
+  if (const Link* peer = find_link(machine, LinkKind::peer)) {
+    assumptions.push_back(
+        fmt::format("collectives reach {:.0f} % of {}, as measured on eight A100",
+                    reached_by_peers * 100, peer->name));
+    return link_of(*peer, reached_by_peers, nvlink_hop_s);
+  }
+  if (const Link* host = find_link(machine, LinkKind::device_to_host)) {
+    assumptions.push_back(fmt::format("devices of a node talk over {}, at {:.0f} % of its rate",
+                                      host->name, reached_over_pcie * 100));
+    return link_of(*host, reached_over_pcie, pcie_hop_s);
+  }
+  if (const Link* network = find_link(machine, LinkKind::network))
+    return link_of(*network, reached_over_network, network_hop_s);
+  fail(ErrorKind::unsupported,
+       "{} has no link to another device: add one to its file (docs/machines.md), or describe the "
+       "cluster in a file (docs/clusters.md)",
+       machine.name);
+}
+
+ClusterLink link_between(const Machine& machine, std::vector<std::string>& assumptions) {
+  const Link* network = find_link(machine, LinkKind::network);
+  if (network == nullptr)
+    fail(ErrorKind::unsupported,
+         "{} has no network link: add one to its file (docs/machines.md), or describe the cluster "
+         "in a file (docs/clusters.md)",
+         machine.name);
+  assumptions.push_back(fmt::format("collectives reach {:.0f} % of {}", reached_over_network * 100,
+                                    network->name));
+  return link_of(*network, reached_over_network, network_hop_s);
+}
+
+struct ClusterWords {
+  std::int64_t nodes = 1, devices_per_node = 1;
+  std::string_view machine;
+};
+
+/// Takes "8x" from the front.
+std::optional<std::int64_t> take_count(std::string_view& text) {
+  std::int64_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  if (problem != std::errc() || digits >= text.size() || text[digits] != 'x') return std::nullopt;
+  text.remove_prefix(digits + 1);
+  return count;
+}
+
+ClusterWords words_of(std::string_view text) {
+  ClusterWords words{.machine = text};
+  const auto first = take_count(words.machine);
+  if (!first) return words;
+  const auto second = take_count(words.machine);
+  words.nodes = second ? *first : 1;
+  words.devices_per_node = second ? *second : *first;
+  return words;
+}
+
+}  // namespace
+
+std::string_view name_of(CollectiveKind kind) {
+  static constexpr std::array<std::string_view, 5> names = {
+      "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "point-to-point"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes) {
+  if (devices_per_node < 1 || nodes < 1 || devices_per_node > most_devices ||
+      nodes > most_devices / devices_per_node)
+    fail(ErrorKind::input, "a cluster has 1 to {} devices, got {} nodes of {}", most_devices, nodes,
+         devices_per_node);
+  Cluster cluster;
+  cluster.name = nodes > 1 ? fmt::format("{}x{}x{}", nodes, devices_per_node, machine.name)
+                 : devices_per_node > 1 ? fmt::format("{}x{}", devices_per_node, machine.name)
+                                        : machine.name;
+  cluster.devices_per_node = devices_per_node;
+  cluster.nodes = nodes;
+  // While it runs, a collective takes 2 to 15 % of the SMs and of the memory's bandwidth.
+  cluster.interference = 0.05;
+  if (devices_per_node > 1) cluster.inside = link_inside(machine, cluster.assumptions);
+  if (nodes > 1) cluster.between = link_between(machine, cluster.assumptions);
+  cluster.machine = std::move(machine);
+  return cluster;
+}
+
+bool names_cluster(std::string_view text) {
+  const ClusterWords words = words_of(text);
+  return words.machine.size() != text.size();
+}
+
+Cluster load_cluster(std::string_view text) {
+  const ClusterWords words = words_of(text);
+  return make_cluster(load_machine(words.machine), words.devices_per_node, words.nodes);
+}
+
+}  // namespace strata

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/parallel/planner.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+/// How far off collectives may be, one sigma: links differ from node to node, and libraries choose
+/// among rings and trees. An assumption.
+constexpr double communication_sigma = 0.3;
+
+std::int64_t samples_of(const Graph& graph, const Binding& binding) {
+  const auto batch = binding.find("batch");
+  if (batch == binding.end())
+    fail(ErrorKind::unsupported,
+         "{} has a fixed batch, which cannot be split over devices: export it with an open batch",
+         graph.name);
+  return batch->second;
+}
+
+/// The interval of the kernels, wider by what is not known of links.
+void find_interval(StrategyTime& result, const RankCosts& costs, const RankEngine& engine) {
+  const RankTime mean = result.iteration.mean();
+  const double exposed_s =
+      mean.tensor_s + mean.gradients_s + mean.parameters_s + mean.pipeline_s;
+  const double factor = engine.calibration->interval_factor;
+  const double links = factor * communication_sigma * exposed_s / result.time_s;
+  const double beyond = std::hypot(links, engine.sigma);
+  result.low_s = result.time_s * std::exp(-std::hypot(std::log(costs.low), beyond));
+  result.high_s = result.time_s * std::exp(std::hypot(std::log(costs.high), beyond));
+}
+
+}  // namespace
+
+const RankMemory& StrategyTime::most_memory() const {
+  return *std::max_element(memory.begin(), memory.end(),
+                           [](const RankMemory& a, const RankMemory& b) {
+                             return a.total_bytes() < b.total_bytes();
+                           });
+}
+
+StrategyPlanner::StrategyPlanner(const Graph& graph, const Cluster& cluster,
+                                 const RankEngine& engine, Binding binding)
+    : graph_(graph),
+      cluster_(cluster),
+      engine_(engine),
+      binding_(std::move(binding)),
+      samples_(samples_of(graph, binding_)) {}
+
+const SplitGraph& StrategyPlanner::split_of(std::int64_t tensor_ranks) {
+  const auto known = splits_.find(tensor_ranks);
+  if (known != splits_.end()) return known->second;
+  return splits_.emplace(tensor_ranks, split_tensors(graph_, tensor_ranks)).first->second;
+}
+
+const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {
+  const std::int64_t micro_batch = samples_ / strategy.data / strategy.micro_batches;
+  const CostKey key{strategy.tensor, strategy.sequence_parallel, micro_batch, strategy.recompute};
+  const auto known = costs_.find(key);
+  if (known != costs_.end()) return known->second;
+  Binding binding = binding_;
+  binding["batch"] = micro_batch;
+  return costs_
+      .emplace(key, rank_costs(split_of(strategy.tensor), binding, strategy, cluster_, engine_))
+      .first->second;
+}
+
+std::vector<RankMemory> StrategyPlanner::memory_of(const Strategy& strategy) {
+  check_strategy(strategy, cluster_, samples_);
+  const RankCosts& costs = costs_of(strategy);
+  return rank_memory(costs, make_chunks(costs, strategy), strategy);
+}
+
+StrategyTime StrategyPlanner::time_of(const Strategy& strategy, WantEvents wants_events) {
+  check_strategy(strategy, cluster_, samples_);
+  const RankCosts& costs = costs_of(strategy);
+  const std::vector<LayerChunk> chunks = make_chunks(costs, strategy);
+  StrategyTime result;
+  result.strategy = strategy;
+  result.micro_batch = samples_ / strategy.data / strategy.micro_batches;
+  result.memory = rank_memory(costs, chunks, strategy);
+  result.iteration = simulate_ranks(costs, chunks, strategy, cluster_, engine_, wants_events);
+  result.time_s = result.iteration.time_s;
+  find_interval(result, costs, engine_);
+  return result;
+}
+
+}  // namespace strata

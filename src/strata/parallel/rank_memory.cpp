@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/parallel/rank_memory.hpp"
+
+#include "strata/parallel/schedule.hpp"
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t bucket_bytes = 25'000'000;
+
+std::int64_t share(std::int64_t bytes, std::int64_t ranks) { return (bytes + ranks - 1) / ranks; }
+
+/// FSDP holds the weights of the unit at work and of the next one.
+std::int64_t gathered_bytes(const RankCosts& costs) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < costs.units.size(); ++i) {
+    const std::int64_t next = i + 1 < costs.units.size() ? costs.units[i + 1].weight_bytes : 0;
+    most = std::max(most, costs.units[i].weight_bytes + next);
+  }
+  return most;
+}
+
+/// Weights and gradients of a weight that another stage has, too.
+void add_shared(RankMemory& memory, const RankCosts& costs, std::size_t stage,
+                const std::vector<LayerChunk>& chunks, std::size_t stages) {
+  const auto stage_of = [&](std::size_t unit) {
+    std::size_t chunk = 0;
+    while (chunks[chunk].end <= unit) ++chunk;
+    return chunk % stages;
+  };
+  for (const SharedWeight& shared : costs.shared) {
+    if (stage_of(shared.second) != stage || stage_of(shared.first) == stage) continue;
+    memory.parameters_bytes += shared.bytes;
+    memory.gradients_bytes += shared.bytes;
+  }
+}
+
+}  // namespace
+
+std::vector<RankMemory> rank_memory(const RankCosts& costs, const std::vector<LayerChunk>& chunks,
+                                    const Strategy& strategy) {
+  const auto stages = static_cast<std::size_t>(strategy.pipeline);
+  const bool is_alone = strategy.devices() == 1 && strategy.micro_batches == 1;
+  std::vector<RankMemory> all;
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    RankMemory memory;
+    std::int64_t saved = 0;
+    for (std::size_t i = stage; i < chunks.size(); i += stages) {
+      memory.parameters_bytes += chunks[i].weight_bytes;
+      memory.gradients_bytes += chunks[i].gradient_bytes;
+      memory.states_bytes += chunks[i].state_bytes;
+      saved += chunks[i].saved_bytes;
+    }
+    add_shared(memory, costs, stage, chunks, stages);
+    const auto tasks = tasks_of(strategy, static_cast<std::int64_t>(stage));
+    memory.activations_bytes =
+        most_in_flight(tasks) * saved / strategy.chunks + costs.working_bytes;
+    memory.buffers_bytes = costs.other_bytes;
+    if (is_alone) {
+      // The gradients of weights are not all there when the activations are at their peak.
+      const std::int64_t others = memory.total_bytes() - memory.gradients_bytes;
+      memory.gradients_bytes = std::max<std::int64_t>(0, costs.peak_bytes - others);
+    } else if (strategy.data > 1) {
+      memory.buffers_bytes += bucket_bytes;
+    }
+    if (strategy.zero >= 1) memory.states_bytes = share(memory.states_bytes, strategy.data);
+    if (strategy.zero >= 2) memory.gradients_bytes = share(memory.gradients_bytes, strategy.data);
+    if (strategy.zero == 3) {
+      memory.parameters_bytes = share(memory.parameters_bytes, strategy.data);
+      memory.buffers_bytes += gathered_bytes(costs);
+    }
+    all.push_back(memory);
+  }
+  return all;
+}
+
+}  // namespace strata

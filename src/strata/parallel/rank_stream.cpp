@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/parallel/rank_stream.hpp"
+
+#include <fmt/format.h>
+
+namespace strata {
+namespace {
+
+/// Gradients are summed over ranks when so many bytes of them are there, as in PyTorch's DDP.
+constexpr double bucket_size = 25e6;
+
+}  // namespace
+
+RankStream::RankStream(const RankCosts& costs, const Strategy& strategy, const Cluster& cluster,
+                       std::uint32_t rank, WantEvents wants_events)
+    : costs_(costs),
+      strategy_(strategy),
+      cluster_(cluster),
+      rank_(rank),
+      wants_events_(wants_events == WantEvents::yes),
+      clock_{.host_s = costs.start_s, .device_s = 0} {}
+
+void RankStream::note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
+                      double end_s) {
+  if (wants_events_ && end_s > begin_s)
+    events_.push_back({rank_, stream, fmt::format("{} {}", what, micro), begin_s, end_s});
+}
+
+void RankStream::wait_for(double time_s, double transit_s) {
+  const double wait_s = time_s - clock_.device_s;
+  if (wait_s <= 0) return;
+  const double on_link_s = std::min(wait_s, transit_s);
+  time_.pipeline_s += on_link_s;
+  time_.bubble_s += wait_s - on_link_s;
+  clock_.device_s = time_s;
+}
+
+void RankStream::run(const Section& section, const TensorTraffic& traffic, double recompute_s) {
+  const RankClock before = clock_;
+  clock_ = section.after(before);
+  time_.compute_s += section.device_s - traffic.time_s - recompute_s;
+  time_.recompute_s += recompute_s;
+  time_.tensor_s += traffic.time_s;
+  traffic_.tensor_bytes += traffic.sent_bytes;
+  time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
+}
+
+void RankStream::forward(const LayerChunk& chunk, std::uint32_t micro) {
+  const double begin_s = clock_.device_s;
+  if (strategy_.zero == 3) {
+    for (std::size_t unit = chunk.first; unit < chunk.end; ++unit) {
+      gather(unit);
+      run_unit(unit, false);
+    }
+  } else {
+    run(chunk.forward, chunk.forward_traffic, 0);
+  }
+  note(Stream::compute, "forward", micro, begin_s, clock_.device_s);
+}
+
+void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
+  const double begin_s = clock_.device_s;
+  const bool is_apart = strategy_.schedule == PipelineSchedule::zero_bubble;
+  const bool reduces = strategy_.data > 1 && strategy_.overlaps_gradients && !is_apart &&
+                       (is_last || strategy_.zero >= 2);
+  if (reduces || strategy_.zero == 3) {
+    for (std::size_t unit = chunk.end; unit-- > chunk.first;) {
+      if (strategy_.zero == 3) gather(unit);
+      run_unit(unit, true);
+      if (reduces)
+        reduce(static_cast<double>(costs_.units[unit].gradient_bytes), unit == chunk.first);
+    }
+  } else {
+    Section section = chunk.backward;
+    if (is_apart) {
+      section.device_s -= chunk.weight_gradients_s;
+      section.through_s -= chunk.weight_gradients_s;
+    }
+    run(section, chunk.backward_traffic, chunk.recompute_s);
+  }
+  note(Stream::compute, "backward", micro, begin_s, clock_.device_s);
+  if (is_last && strategy_.data > 1 && !strategy_.overlaps_gradients)
+    bucket_bytes_ += static_cast<double>(chunk.gradient_bytes);
+}
+
+void RankStream::weight_gradients(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
+  const double begin_s = clock_.device_s;
+  run(Section::call(0, chunk.weight_gradients_s), {}, 0);
+  note(Stream::compute, "weight gradients", micro, begin_s, clock_.device_s);
+  if (!is_last || strategy_.data == 1) return;
+  const auto bytes = static_cast<double>(chunk.gradient_bytes);
+  if (strategy_.overlaps_gradients)
+    reduce(bytes, true);
+  else
+    bucket_bytes_ += bytes;
+}
+
+void RankStream::run_unit(std::size_t index, bool is_backward) {
+  const UnitCost& unit = costs_.units[index];
+  may_gather_s_ = clock_.device_s;
+  if (is_backward)
+    run(unit.backward, unit.backward_traffic, unit.recompute_s);
+  else
+    run(unit.forward, unit.forward_traffic, 0);
+}
+
+/// The weights of a unit come in while the unit before it computes.
+void RankStream::gather(std::size_t unit) {
+  const auto bytes = static_cast<double>(costs_.units[unit].weight_bytes);
+  const RankGroup group = strategy_.data_group();
+  const double time_s = collective_time_s(cluster_, group, CollectiveKind::all_gather, bytes);
+  const double begin_s = std::max(communication_s_, may_gather_s_);
+  communication_s_ = begin_s + time_s;
+  traffic_.parameters_bytes += sent_bytes(CollectiveKind::all_gather, group.size, bytes);
+  note(Stream::communication, "gather weights of unit", static_cast<std::uint32_t>(unit), begin_s,
+       communication_s_);
+  if (communication_s_ <= clock_.device_s) return;
+  time_.parameters_s += communication_s_ - clock_.device_s;
+  clock_.device_s = communication_s_;
+}
+
+void RankStream::reduce(double bytes, bool is_end_of_chunk) {
+  bucket_bytes_ += bytes;
+  if (bucket_bytes_ <= 0 || (bucket_bytes_ < bucket_size && !is_end_of_chunk)) return;
+  const CollectiveKind kind =
+      strategy_.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  const RankGroup group = strategy_.data_group();
+  const double time_s = collective_time_s(cluster_, group, kind, bucket_bytes_);
+  const double begin_s = std::max(communication_s_, clock_.device_s);
+  communication_s_ = begin_s + time_s;
+  reducing_s_ += time_s;
+  clock_.host_s += collective_dispatch_s;
+  traffic_.gradients_bytes += sent_bytes(kind, group.size, bucket_bytes_);
+  bucket_bytes_ = 0;
+  note(Stream::communication, "sum gradients", rank_, begin_s, communication_s_);
+}
+
+double RankStream::send(double bytes) {
+  traffic_.pipeline_bytes += bytes;
+  return clock_.device_s;
+}
+
+void RankStream::end_gradients() {
+  reduce(0, true);
+  const double exposed_s = std::max(0.0, communication_s_ - clock_.device_s);
+  // Kernels beside a sum were slower.
+  const double slowed_s = cluster_.interference * std::max(0.0, reducing_s_ - exposed_s);
+  time_.gradients_s += exposed_s + slowed_s;
+  clock_.device_s += exposed_s + slowed_s;
+}
+
+void RankStream::sum_shared(double time_s, double bytes) {
+  time_.gradients_s += time_s;
+  clock_.device_s += time_s;
+  traffic_.gradients_bytes += bytes;
+}
+
+void RankStream::update(const LayerChunk& all, const RankEngine& engine) {
+  const auto parts = static_cast<double>(strategy_.zero > 0 ? strategy_.data : 1);
+  const Section section =
+      update_section(engine, all.tensors, static_cast<double>(all.parameters) / parts);
+  const RankClock before = clock_;
+  clock_ = section.after(before);
+  time_.update_s += section.device_s;
+  time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
+  note(Stream::compute, "update", 0, before.device_s, clock_.device_s);
+  if (strategy_.zero != 1 && strategy_.zero != 2) return;
+  const auto bytes = static_cast<double>(all.weight_bytes);
+  const RankGroup group = strategy_.data_group();
+  const double time_s = collective_time_s(cluster_, group, CollectiveKind::all_gather, bytes);
+  traffic_.parameters_bytes += sent_bytes(CollectiveKind::all_gather, group.size, bytes);
+  note(Stream::communication, "gather weights of all units", 0, clock_.device_s,
+       clock_.device_s + time_s);
+  time_.parameters_s += time_s;
+  clock_.device_s += time_s;
+}
+
+void RankStream::end(double iteration_s) {
+  const double end_s = std::max(clock_.host_s, clock_.device_s);
+  time_.host_s += end_s - clock_.device_s;
+  time_.bubble_s += iteration_s - end_s;
+}
+
+}  // namespace strata

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/parallel/stages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What one rank does in an iteration: its host, its stream of kernels, its stream of communication.
+namespace strata {
+
+/// Where the time of a rank goes; the parts add up to the iteration.
+struct RankTime {
+  double compute_s = 0;     ///< kernels of forward and backward
+  double recompute_s = 0;   ///< kernels that run again
+  double update_s = 0;      ///< the optimizer's
+  double tensor_s = 0;      ///< collectives of tensor parallelism
+  double gradients_s = 0;   ///< sums of gradients that outlast backward, and what they slow down
+  double parameters_s = 0;  ///< gathering weights (ZeRO)
+  double pipeline_s = 0;    ///< waiting for what is on its way from another stage
+  double bubble_s = 0;      ///< waiting for other stages
+  double host_s = 0;        ///< waiting for the host
+};
+inline constexpr std::array<double RankTime::*, 9> rank_time_parts = {
+    &RankTime::compute_s,  &RankTime::recompute_s,  &RankTime::update_s,
+    &RankTime::tensor_s,   &RankTime::gradients_s,  &RankTime::parameters_s,
+    &RankTime::pipeline_s, &RankTime::bubble_s,     &RankTime::host_s};
+/// For people.
+inline constexpr std::array<std::string_view, 9> rank_time_names = {
+    "compute",           "recomputation", "update", "tensor parallel collectives", "gradients",
+    "gathering weights", "sending",       "bubble", "host"};
+
+/// Bytes that one rank sends in an iteration, by purpose.
+struct RankTraffic {
+  double tensor_bytes = 0, gradients_bytes = 0, parameters_bytes = 0, pipeline_bytes = 0;
+};
+
+/// For a timeline.
+struct RankEvent {
+  std::uint32_t rank = 0;
+  enum class Stream : std::uint8_t { compute, communication } stream = Stream::compute;
+  std::string name;
+  double begin_s = 0, end_s = 0;
+};
+
+enum class WantEvents : std::uint8_t { no, yes };
+
+class RankStream {
+ public:
+  RankStream(const RankCosts& costs, const Strategy& strategy, const Cluster& cluster,
+             std::uint32_t rank, WantEvents wants_events);
+
+  /// The device waits until then; of that, `transit_s` are spent on a link.
+  void wait_for(double time_s, double transit_s);
+  void forward(const LayerChunk& chunk, std::uint32_t micro);
+  /// `is_last`: gradients are complete, and their sums over ranks can begin.
+  void backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last);
+  void weight_gradients(const LayerChunk& chunk, std::uint32_t micro, bool is_last);
+  /// Counts bytes to another stage; returns when they leave.
+  double send(double bytes);
+
+  void end_gradients();  ///< waits for sums that have not come to an end
+  void sum_shared(double time_s, double sent_bytes);
+  void update(const LayerChunk& all, const RankEngine& engine);  ///< and gathers what ZeRO splits
+  void end(double iteration_s);
+
+  double device_s() const { return clock_.device_s; }
+  double end_s() const { return std::max(clock_.host_s, clock_.device_s); }
+  const RankTime& time() const { return time_; }
+  const RankTraffic& traffic() const { return traffic_; }
+  std::vector<RankEvent>& events() { return events_; }
+
+ private:
+  using Stream = RankEvent::Stream;
+  /// Runs a section on the device; `communication_s` of it is that of tensor parallelism.
+  void run(const Section& section, const TensorTraffic& traffic, double recompute_s);
+  void run_unit(std::size_t unit, bool is_backward);
+  void reduce(double bytes, bool is_end_of_chunk);
+  void gather(std::size_t unit);
+  void note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
+            double end_s);
+
+  const RankCosts& costs_;
+  const Strategy& strategy_;
+  const Cluster& cluster_;
+  std::uint32_t rank_;
+  bool wants_events_;
+  RankClock clock_;
+  double communication_s_ = 0;  // until then its stream is busy
+  double reducing_s_ = 0;       // all sums of gradients together
+  double bucket_bytes_ = 0;     // gradients that wait for more
+  double may_gather_s_ = 0;     // one unit is gathered ahead
+  RankTime time_;
+  RankTraffic traffic_;
+  std::vector<RankEvent> events_;
+};
+
+}  // namespace strata

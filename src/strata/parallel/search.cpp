@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/parallel/search.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace strata {
+namespace {
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0) continue;
+    all.push_back(i);
+    if (i != number / i) all.push_back(number / i);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// Adds every way to pipeline, split states and recompute, with the ranks given.
+void add_variants(std::vector<Strategy>& all, const Strategy& ranks, const Cluster& cluster,
+                  std::int64_t samples, const SearchSpace& space) {
+  const auto recomputes = space.has_recompute_choice
+                              ? std::vector{RankRecompute::none, RankRecompute::selective,
+                                            RankRecompute::full}
+                              : std::vector{RankRecompute::none};
+  for (const std::int64_t micro_batches : divisors(samples / ranks.data)) {
+    Strategy strategy = ranks;
+    strategy.micro_batches = micro_batches;
+    for (std::int64_t chunks = 1; chunks <= space.most_chunks; chunks *= 2) {
+      strategy.chunks = chunks;
+      strategy.schedule =
+          chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+      for (std::int64_t zero = 0; zero <= 3; ++zero) {
+        strategy.zero = zero;
+        for (const RankRecompute recompute : recomputes) {
+          strategy.recompute = recompute;
+          for (const bool is_split : {false, true}) {
+            strategy.sequence_parallel = is_split;
+            if (reason_against(strategy, cluster, samples).empty()) all.push_back(strategy);
+          }
+        }
+      }
+    }
+  }
+}
+
+StrategyOutcome outcome_of(StrategyPlanner& planner, const Strategy& strategy,
+                           std::int64_t device_memory_bytes) {
+  StrategyOutcome outcome;
+  outcome.strategy = strategy;
+  for (const RankMemory& memory : planner.memory_of(strategy))
+    outcome.memory_bytes = std::max(outcome.memory_bytes, memory.total_bytes());
+  outcome.fits = outcome.memory_bytes <= device_memory_bytes;
+  if (!outcome.fits) return outcome;
+  const StrategyTime time = planner.time_of(strategy);
+  outcome.time_s = time.time_s;
+  outcome.parts = time.iteration.mean();
+  return outcome;
+}
+
+void order_outcomes(StrategySearch& search) {
+  std::stable_sort(search.outcomes.begin(), search.outcomes.end(),
+                   [](const StrategyOutcome& a, const StrategyOutcome& b) {
+                     if (a.fits != b.fits) return a.fits;
+                     return a.fits ? a.time_s < b.time_s : a.memory_bytes < b.memory_bytes;
+                   });
+  std::int64_t least = 0;
+  for (std::size_t i = 0; i < search.outcomes.size() && search.outcomes[i].fits; ++i) {
+    if (!search.pareto.empty() && search.outcomes[i].memory_bytes >= least) continue;
+    least = search.outcomes[i].memory_bytes;
+    search.pareto.push_back(i);
+  }
+}
+
+}  // namespace
+
+const StrategyOutcome* StrategySearch::best() const {
+  return outcomes.empty() || !outcomes.front().fits ? nullptr : &outcomes.front();
+}
+
+std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
+                                       const SearchSpace& space) {
+  std::vector<Strategy> all;
+  for (const std::int64_t tensor : divisors(cluster.devices())) {
+    for (const std::int64_t pipeline : divisors(cluster.devices() / tensor)) {
+      Strategy ranks;
+      ranks.tensor = tensor;
+      ranks.pipeline = pipeline;
+      ranks.data = cluster.devices() / tensor / pipeline;
+      if (samples % ranks.data == 0) add_variants(all, ranks, cluster, samples, space);
+    }
+  }
+  return all;
+}
+
+StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluster,
+                                 std::int64_t device_memory_bytes, const SearchSpace& space,
+                                 const SearchProgress& progress) {
+  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), space);
+  StrategySearch search;
+  std::set<std::string> reasons;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (progress) progress(i, all.size());
+    try {
+      search.outcomes.push_back(outcome_of(planner, all[i], device_memory_bytes));
+    } catch (const Error& error) {  // heads that do not divide, too few layers
+      if (error.kind() != ErrorKind::unsupported) throw;
+      reasons.insert(error.what());
+    }
+  }
+  search.refused.assign(reasons.begin(), reasons.end());
+  order_outcomes(search);
+  return search;
+}
+
+std::string why_slower(const StrategyOutcome& slower, const StrategyOutcome& than) {
+  std::size_t most = 0;
+  double growth = 0;
+  for (std::size_t i = 0; i < rank_time_names.size(); ++i) {
+    const double more = slower.parts.*rank_time_parts[i] - than.parts.*rank_time_parts[i];
+    if (more <= growth) continue;
+    growth = more;
+    most = i;
+  }
+  return growth > 0 ? fmt::format("{} +{}", rank_time_names[most], format_time(growth)) : std::string();
+}
+
+}  // namespace strata

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/parallel/planner.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// Every legal strategy for a network on a cluster: which one is fastest, which ones no other beats
+/// in both time and memory, and why the others lose.
+namespace strata {
+
+/// A strategy in short.
+struct StrategyOutcome {
+  Strategy strategy;
+  std::int64_t memory_bytes = 0;  ///< of the rank that holds most
+  bool fits = false;
+  double time_s = 0;  ///< 0: it does not fit, and was not timed
+  RankTime parts;     ///< the mean over ranks
+};
+
+struct StrategySearch {
+  std::vector<StrategyOutcome> outcomes;  ///< those that fit first, by time; then by memory
+  std::vector<std::size_t> pareto;        ///< of time and memory, the fastest first
+  std::vector<std::string> refused;       ///< reasons against whole families: "tp=16: …"
+
+  const StrategyOutcome* best() const;
+};
+
+/// What is tried.
+struct SearchSpace {
+  std::int64_t most_chunks = 8;      ///< of layers per stage
+  bool has_recompute_choice = true;  ///< else the strategy keeps everything
+};
+
+/// Every strategy that the devices and the samples allow, whatever the network.
+std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
+                                       const SearchSpace& space = {});
+
+using SearchProgress = std::function<void(std::size_t done, std::size_t all)>;
+StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluster,
+                                 std::int64_t device_memory_bytes, const SearchSpace& space = {},
+                                 const SearchProgress& progress = {});
+
+/// In words, what makes a strategy slower than another one: the part that grew most. "bubble +3.1
+/// s"; empty where nothing did.
+std::string why_slower(const StrategyOutcome& slower, const StrategyOutcome& than);
+
+}  // namespace strata

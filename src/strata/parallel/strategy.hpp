@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/parallel/collectives.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// How an iteration is split over the devices of a cluster.
+namespace strata {
+
+enum class PipelineSchedule : std::uint8_t {
+  gpipe,        ///< all forward, then all backward
+  one_f_one_b,  ///< one forward, one backward: 1F1B
+  interleaved,  ///< 1F1B with several chunks of layers per rank
+  zero_bubble,  ///< 1F1B whose gradients of weights fill the bubbles (ZB-H1)
+};
+std::string_view name_of(PipelineSchedule schedule);  ///< "1f1b"
+
+/// What forward runs again in backward, so that it need not be kept.
+enum class RankRecompute : std::uint8_t {
+  none,
+  selective,  ///< scores of attention
+  full,       ///< each block of layers, from its input
+};
+std::string_view name_of(RankRecompute recompute);
+
+struct Strategy {
+  std::int64_t data = 1;           ///< dp: ranks with the same weights and other samples
+  std::int64_t tensor = 1;         ///< tp: ranks that share the products of each layer
+  std::int64_t pipeline = 1;       ///< pp: stages, one after the other
+  std::int64_t micro_batches = 1;  ///< micro: so often forward and backward before an update
+  std::int64_t chunks = 1;         ///< v: groups of layers per stage, for interleaving
+  std::int64_t zero = 0;           ///< states (1), gradients (2), weights (3) split over dp
+  bool sequence_parallel = false;  ///< sp: norms, dropout and sums split over tp, too
+  bool overlaps_gradients = true;  ///< reduced in buckets while backward goes on
+  bool balances_time = true;       ///< stages of equal time; else of equal numbers of blocks
+  RankRecompute recompute = RankRecompute::none;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+
+  std::int64_t devices() const { return data * tensor * pipeline; }
+  /// Ranks of one product lie next to one another, then those of data, then the stages.
+  RankGroup tensor_group() const { return {tensor, 1}; }
+  RankGroup data_group() const { return {data, tensor}; }
+  RankGroup pipeline_group() const { return {pipeline, tensor * data}; }
+
+  bool operator==(const Strategy&) const = default;
+};
+
+/// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further v=, sp=, recompute=, schedule=,
+/// overlap=. Errors (usage) name the part, what was expected and the nearest name.
+Strategy parse_strategy(std::string_view text);
+
+/// As parse_strategy takes it, without what is as it is by default.
+std::string to_text(const Strategy& strategy);
+
+/// What the strategy itself forbids, whatever the network. Errors (usage) say why.
+void check_strategy(const Strategy& strategy, const Cluster& cluster, std::int64_t samples);
+
+/// The same as a reason; empty: nothing is against it.
+std::string reason_against(const Strategy& strategy, const Cluster& cluster, std::int64_t samples);
+
+}  // namespace strata
