@@ -3,6 +3,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/progress.hpp"
+#include "cli/validate_parallel.hpp"
 #include "strata/api/leave_one_out.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
@@ -269,6 +270,7 @@ std::string to_json(const std::vector<ValidatedSet>& sets, const Provenance& pro
 int run_validate(const Request& request) {
   const Arguments& given = request.arguments;
   std::vector<std::string> names(given.words().begin(), given.words().end());
+  if (names_parallel_sets(names)) return validate_parallel_sets(request, names);
   if (names.empty()) names = shipped_truth_names();
   std::vector<ValidatedSet> sets;
   for (const std::string& name : names) {

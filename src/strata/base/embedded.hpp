@@ -25,6 +25,9 @@ std::span<const EmbeddedFile> embedded_frameworks();
 /// data/truth/*.json: measured iterations that predictions are validated against.
 std::span<const EmbeddedFile> embedded_truths();
 
+/// data/truth/parallel/*.json: the same on many devices.
+std::span<const EmbeddedFile> embedded_parallel_truths();
+
 /// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
 std::span<const EmbeddedFile> embedded_metrics();
 
