@@ -159,6 +159,16 @@ Framework base_of(ObjectReader& object) {
   fail(ErrorKind::input, "framework.based_on: there is no framework '{}'", name);
 }
 
+/// Kernels that update all weights with Adam: a few for each list of tensors, or one fused.
+OperationClass adam_from(ObjectReader& object) {
+  const std::string name = object.find("adam") == nullptr ? "update.adam" : object.text("adam");
+  const auto found = operation_class_named(name);
+  if (!found || !name.starts_with("update."))
+    fail(ErrorKind::input, "{}: expected a class of updates, got '{}'", object.place_of("adam"),
+         name);
+  return *found;
+}
+
 }  // namespace
 
 const OperatorRule* Framework::find(std::string_view op) const {
@@ -184,6 +194,7 @@ Framework read_framework(std::string_view json_text) {
     framework.operators[name] = operator_rule(rule, "framework.operators." + name);
   framework.iteration_calls =
       object.maybe_count("iteration_calls").value_or(framework.iteration_calls);
+  framework.adam = adam_from(object);
   object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
     ObjectReader autocast(inner, place);
     framework.autocast.lower = autocast.list("lower", most_rules, plain_text);

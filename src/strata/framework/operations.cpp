@@ -297,15 +297,13 @@ class OperationWriter {
       }
     }
     if (tensors == 0) return;
-    const std::string_view name = optimizer == Optimizer::adam       ? "update.adam"
-                                  : optimizer == Optimizer::momentum ? "update.momentum"
-                                                                     : "update.sgd";
     result_.calls.push_back({.first = static_cast<std::uint32_t>(result_.operations.size()),
                              .step = first,
                              .is_backward = false,
                              .tensors = tensors,
                              .is_update = true});
-    add(known_class(name), DType::fp32, first, {static_cast<double>(tensors), elements});
+    add(update_class(framework_, optimizer), DType::fp32, first,
+        {static_cast<double>(tensors), elements});
   }
 
   const Program& program_;
@@ -326,6 +324,11 @@ class OperationWriter {
 };
 
 }  // namespace
+
+OperationClass update_class(const Framework& framework, Optimizer optimizer) {
+  if (optimizer == Optimizer::adam) return framework.adam;
+  return known_class(optimizer == Optimizer::momentum ? "update.momentum" : "update.sgd");
+}
 
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node) {

@@ -54,6 +54,9 @@ struct FrameworkOperations {
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node);
 
+/// The kernels that update weights.
+OperationClass update_class(const Framework& framework, Optimizer optimizer);
+
 /// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split.
 FrameworkOperations operations_of(const Program& program, const Framework& framework,
                                   const FrameworkOptions& options, Optimizer optimizer);

@@ -15,9 +15,11 @@ namespace {
 
 constexpr std::int64_t most_devices = 1 << 20;
 
-// Steps of a collective in NCCL's own model of its time (tuning.cc): NVLink 0.6 µs, PCIe 1.0 µs,
-// network 2.7 µs for rings.
-constexpr double nvlink_hop_s = 0.6e-6, pcie_hop_s = 1.0e-6, network_hop_s = 2.7e-6;
+// One step of a ring. An all-reduce of few bytes takes 59, 68 and 101 µs on 2, 4 and 8 A100 with
+// NVLink: 3.5 µs for each of its 2, 6 and 14 steps, and 52 µs whatever their number
+// (parallel/collectives.cpp). NCCL's own model (tuning.cc) gives PCIe 0.4 µs more than NVLink, and
+// a network 2.1 µs more.
+constexpr double nvlink_hop_s = 3.5e-6, pcie_hop_s = 3.9e-6, network_hop_s = 5.6e-6;
 
 // Bus bandwidth of all-reduce over the link's rate: measured 230 of 300 GB/s on eight A100.
 constexpr double reached_by_peers = 230.0 / 300, reached_over_pcie = 0.75,

@@ -8,10 +8,10 @@
 namespace strata {
 namespace {
 
-// NCCL's model of its own time (tuning.cc): what a collective takes before its first step, and
-// what a tree takes per level over a network.
-constexpr double base_s = 6.6e-6;
-constexpr double tree_network_hop_s = 5.0e-6;
+// What a collective takes besides its steps (machine/cluster.cpp); and what a tree takes per level
+// over a network: 2.3 µs more than a step of a ring, as in NCCL's own model (tuning.cc).
+constexpr double base_s = 52e-6;
+constexpr double tree_network_hop_s = 7.9e-6;
 
 /// A ring of few ranks uses fewer of the links: measured 195, 220 and 230 GB/s on 2, 4 and 8 A100.
 double share_of_links(std::int64_t ranks) {

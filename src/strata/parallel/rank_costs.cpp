@@ -260,12 +260,8 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
 
 Section update_section(const RankEngine& engine, std::int64_t tensors, double parameters) {
   if (tensors == 0 || parameters <= 0 || engine.training.optimizer == Optimizer::none) return {};
-  const std::string_view name = engine.training.optimizer == Optimizer::adam ? "update.adam"
-                                : engine.training.optimizer == Optimizer::momentum
-                                    ? "update.momentum"
-                                    : "update.sgd";
   FrameworkOperations update;
-  update.operations.push_back({.kernel_class = *operation_class_named(name),
+  update.operations.push_back({.kernel_class = update_class(*engine.framework, engine.training.optimizer),
                                .precision = DType::fp32,
                                .dims = {static_cast<double>(tensors), parameters}});
   update.calls.push_back({.tensors = tensors, .is_update = true});

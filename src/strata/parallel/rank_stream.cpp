@@ -26,6 +26,13 @@ void RankStream::note(Stream stream, std::string_view what, std::uint32_t micro,
     events_.push_back({rank_, stream, fmt::format("{} {}", what, micro), begin_s, end_s});
 }
 
+void RankStream::receive(double time_s, double transit_s) {
+  wait_for(time_s, transit_s);
+  // Megatron and DeepSpeed wait for the device before they take a tensor from another stage, so
+  // that the host does not run ahead of it.
+  clock_.host_s = std::max(clock_.host_s, clock_.device_s);
+}
+
 void RankStream::wait_for(double time_s, double transit_s) {
   const double wait_s = time_s - clock_.device_s;
   if (wait_s <= 0) return;

@@ -56,6 +56,8 @@ class RankStream {
 
   /// The device waits until then; of that, `transit_s` are spent on a link.
   void wait_for(double time_s, double transit_s);
+  /// The same for what comes from another stage.
+  void receive(double time_s, double transit_s);
   void forward(const LayerChunk& chunk, std::uint32_t micro);
   /// `is_last`: gradients are complete, and their sums over ranks can begin.
   void backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last);

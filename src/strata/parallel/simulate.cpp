@@ -76,7 +76,7 @@ class PipelineRun {
     if (!is_first_to_do) {
       const Message& needed = message(is_forward ? forward_ : backward_, chunk, task.micro);
       if (needed.arrives_s == not_sent) return false;
-      stream.wait_for(needed.arrives_s, needed.transit_s);
+      stream.receive(needed.arrives_s, needed.transit_s);
     }
     if (is_forward) {
       stream.forward(chunks_[chunk], task.micro);

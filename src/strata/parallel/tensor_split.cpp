@@ -13,7 +13,11 @@ namespace {
 constexpr TensorId no_tensor = ~TensorId{0};
 
 std::int64_t share_of(std::int64_t count, std::int64_t ranks) {
-  return (count + ranks - 1) / ranks;  // a vocabulary is padded
+  if (count % ranks == 0) return count / ranks;
+  // A vocabulary is padded, as Megatron does it: products of odd sizes are slow.
+  constexpr std::int64_t multiple = 128;
+  const std::int64_t share = (count + ranks - 1) / ranks;
+  return (share + multiple - 1) / multiple * multiple;
 }
 
 /// The operator with a rank's share of its features, heads or vocabulary.
