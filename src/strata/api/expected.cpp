@@ -33,6 +33,14 @@ const Calibration& usable_calibration(const Machine& machine, const ExpectedRequ
   return *nearest_calibration(machine, request.framework);
 }
 
+/// The calibration without samples, with the times of the host that dispatches.
+std::shared_ptr<const Calibration> numbers_for(const Calibration& calibration,
+                                               const Framework& framework, const HostChoice& host) {
+  Calibration numbers = with_host(calibration, host);
+  numbers.host_factor *= framework.host_factor;
+  return std::make_shared<const Calibration>(std::move(numbers));
+}
+
 GpuRates rates_measured_on(const Calibration& calibration) {
   return calibration.rates ? gpu_rates(*calibration.rates)
                            : gpu_rates(load_machine(calibration.machine));
@@ -105,7 +113,7 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
     : framework_(framework_named(request.framework)),
       options_(request.options),
       calibration_(calibration),
-      numbers_(std::make_shared<const Calibration>(with_host(calibration, request.host))),
+      numbers_(numbers_for(calibration, framework_, request.host)),
       host_slower_(request.host.slower),
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
@@ -121,7 +129,7 @@ ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
 
 ExpectedTimes ExpectedTimes::by(const HostChoice& host) const {
   ExpectedTimes other = *this;
-  other.numbers_ = std::make_shared<const Calibration>(with_host(calibration_, host));
+  other.numbers_ = numbers_for(calibration_, framework_, host);
   other.host_slower_ = host.slower;
   return other;
 }

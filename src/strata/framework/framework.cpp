@@ -194,6 +194,7 @@ Framework read_framework(std::string_view json_text) {
     framework.operators[name] = operator_rule(rule, "framework.operators." + name);
   framework.iteration_calls =
       object.maybe_count("iteration_calls").value_or(framework.iteration_calls);
+  framework.host_factor = object.maybe_positive("host_factor").value_or(framework.host_factor);
   framework.adam = adam_from(object);
   object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
     ObjectReader autocast(inner, place);

@@ -102,6 +102,7 @@ struct Framework {
       operators;  ///< by operator_name; "loss", "gradient_sum", too
   AutocastRules autocast;
   std::int64_t iteration_calls = 0;  ///< of the host per iteration, whatever the network
+  double host_factor = 1;            ///< how much longer its host takes than the calibration's
   OperationClass adam = {};          ///< whose kernels update weights with Adam
 
   const OperatorRule* find(std::string_view op) const;

@@ -2,6 +2,7 @@
 #include "strata/machine/cluster.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/machine/cluster_file.hpp"
 #include "strata/machine/load_machine.hpp"
 
 #include <fmt/format.h>
@@ -42,8 +43,10 @@ ClusterLink link_of(const Link& link, double reached, double hop_s) {
 }
 
 /// NVLink and the like; else through PCIe, as cards without such a link do.
-ClusterLink link_inside(const Machine& machine, std::vector<std::string>& assumptions) {
-  if (const Link* peer = find_link(machine, LinkKind::peer)) {
+ClusterLink link_inside(const Machine& machine, std::int64_t devices,
+                        std::vector<std::string>& assumptions) {
+  const Link* peer = find_link(machine, LinkKind::peer);
+  if (peer != nullptr && peer->joins.value_or(devices) >= devices) {
     assumptions.push_back(
         fmt::format("collectives reach {:.0f} % of {}, as measured on eight A100",
                     reached_by_peers * 100, peer->name));
@@ -107,11 +110,15 @@ std::string_view name_of(CollectiveKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes) {
+void check_devices(std::int64_t devices_per_node, std::int64_t nodes) {
   if (devices_per_node < 1 || nodes < 1 || devices_per_node > most_devices ||
       nodes > most_devices / devices_per_node)
     fail(ErrorKind::input, "a cluster has 1 to {} devices, got {} nodes of {}", most_devices, nodes,
          devices_per_node);
+}
+
+Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes) {
+  check_devices(devices_per_node, nodes);
   Cluster cluster;
   cluster.name = nodes > 1 ? fmt::format("{}x{}x{}", nodes, devices_per_node, machine.name)
                  : devices_per_node > 1 ? fmt::format("{}x{}", devices_per_node, machine.name)
@@ -120,18 +127,20 @@ Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_
   cluster.nodes = nodes;
   // While it runs, a collective takes 2 to 15 % of the SMs and of the memory's bandwidth.
   cluster.interference = 0.05;
-  if (devices_per_node > 1) cluster.inside = link_inside(machine, cluster.assumptions);
+  if (devices_per_node > 1) cluster.inside = link_inside(machine, devices_per_node, cluster.assumptions);
   if (nodes > 1) cluster.between = link_between(machine, cluster.assumptions);
   cluster.machine = std::move(machine);
   return cluster;
 }
 
 bool names_cluster(std::string_view text) {
+  if (is_cluster_file(text)) return true;
   const ClusterWords words = words_of(text);
   return words.machine.size() != text.size();
 }
 
 Cluster load_cluster(std::string_view text) {
+  if (is_cluster_file(text)) return load_cluster_file(text);
   const ClusterWords words = words_of(text);
   return make_cluster(load_machine(words.machine), words.devices_per_node, words.nodes);
 }

@@ -73,7 +73,7 @@ bool names_cluster(std::string_view text);
 /// devices below 1 or above 2^20; (unsupported): the machine has no link to another one.
 Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes);
 
-/// Reads a cluster file's text. Errors (input) name the place.
-Cluster read_cluster(std::string_view json_text);
+/// Errors (input) unless there are 1 to 2^20 devices.
+void check_devices(std::int64_t devices_per_node, std::int64_t nodes);
 
 }  // namespace strata

@@ -81,7 +81,8 @@ struct Link {
   std::optional<HostMemory> host_memory;
   Sourced bandwidth_bytes_per_s;  ///< in one direction
   std::optional<Sourced> latency_s;
-  std::vector<SizeRate> points;  ///< sizes of one transfer, rising
+  std::vector<SizeRate> points;       ///< sizes of one transfer, rising
+  std::optional<std::int64_t> joins;  ///< so many devices; nothing: all of a node
 
   bool operator==(const Link&) const = default;
 };

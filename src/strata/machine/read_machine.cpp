@@ -132,6 +132,7 @@ Link link_from(const FileJson& json, const std::string& place) {
                                             object.place_of("bandwidth_bytes_per_s"));
   link.latency_s = object.maybe("latency_s", sourced_from);
   link.points = object.list("points", most_numbers, point_from);
+  link.joins = object.maybe_count("joins");
   object.finish();
   return link;
 }

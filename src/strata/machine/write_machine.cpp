@@ -100,6 +100,7 @@ Json json_of(const WorkingSetCurve& curve) {
 Json json_of(const Link& link) {
   Json json = {{"name", link.name}, {"kind", name_of(link.kind)}};
   if (link.host_memory) json["host_memory"] = name_of(*link.host_memory);
+  if (link.joins) json["joins"] = *link.joins;
   json["bandwidth_bytes_per_s"] = json_of(link.bandwidth_bytes_per_s);
   add_sourced(json, "latency_s", link.latency_s);
   add_list(json, "points", link.points);
