@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/sqlite_database.hpp"
 #include "strata/capture/recording.hpp"
-#include "strata/capture/sqlite_database.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -46,7 +46,7 @@ std::string_view without_call_suffix(std::string_view name) {
 
 class NsightReader {
  public:
-  explicit NsightReader(const CaptureDatabase& database) : database_(database) {}
+  explicit NsightReader(const Database& database) : database_(database) {}
 
   std::vector<Recording> read() {
     read_strings();
@@ -256,20 +256,20 @@ class NsightReader {
     for (auto& [pid, recording] : recordings_) recording.process.devices = devices;
   }
 
-  const CaptureDatabase& database_;
+  const Database& database_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::map<std::int64_t, Recording> recordings_;  ///< by process
 };
 
 }  // namespace
 
-bool is_nsight_systems(const CaptureDatabase& database) {
+bool is_nsight_systems(const Database& database) {
   if (!database.has_table("StringIds")) return false;
   return database.has_table(kernel_table) || database.has_table(copy_table) ||
          database.has_table(call_table) || database.has_table("NVTX_EVENTS");
 }
 
-std::vector<Recording> read_nsight_systems(const CaptureDatabase& database) {
+std::vector<Recording> read_nsight_systems(const Database& database) {
   return NsightReader(database).read();
 }
 

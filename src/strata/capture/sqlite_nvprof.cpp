@@ -28,7 +28,7 @@ constexpr std::size_t most_nvprof_devices = 1000;
 
 class NvprofDatabase {
  public:
-  explicit NvprofDatabase(const CaptureDatabase& database) : database_(database) {}
+  explicit NvprofDatabase(const Database& database) : database_(database) {}
 
   std::vector<Recording> read() {
     recording_.process.source_format = "nvprof SQLite";
@@ -170,7 +170,7 @@ class NvprofDatabase {
     }
   }
 
-  const CaptureDatabase& database_;
+  const Database& database_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::unordered_map<std::int64_t, NameId> kernel_names_;
   Recording recording_;
@@ -178,13 +178,13 @@ class NvprofDatabase {
 
 }  // namespace
 
-bool is_nvprof(const CaptureDatabase& database) {
+bool is_nvprof(const Database& database) {
   if (!database.has_table("StringTable")) return false;
   return database.has_table(nvprof_kernels) || database.has_table(nvprof_concurrent) ||
          database.has_table(nvprof_copies) || database.has_table(nvprof_runtime);
 }
 
-std::vector<Recording> read_nvprof(const CaptureDatabase& database) {
+std::vector<Recording> read_nvprof(const Database& database) {
   return NvprofDatabase(database).read();
 }
 

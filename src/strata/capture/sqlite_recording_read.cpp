@@ -31,7 +31,7 @@ struct OwnProcess {
 
 class OwnReader {
  public:
-  explicit OwnReader(const CaptureDatabase& database) : database_(database) {}
+  explicit OwnReader(const Database& database) : database_(database) {}
 
   std::vector<Recording> read() {
     check_own_version();
@@ -59,8 +59,7 @@ class OwnReader {
 
  private:
   void check_own_version() const {
-    CaptureStatement query(database_,
-                           "SELECT value FROM strata_capture WHERE key='schema_version'");
+    Statement query(database_, "SELECT value FROM strata_capture WHERE key='schema_version'");
     const std::string text(query.step() ? query.text(0) : "");
     if (text == fmt::format("{}", capture_schema_version)) return;
     fail(ErrorKind::input, "schema_version is '{}', this program reads {}", printable(text),
@@ -210,11 +209,11 @@ class OwnReader {
       process_of(rows, rows.number(0)).recording.notes.push_back(printable(rows.text(1)));
   }
 
-  const CaptureDatabase& database_;
+  const Database& database_;
   std::vector<OwnProcess> processes_;
 };
 
-std::vector<Recording> read_any(const CaptureDatabase& database) {
+std::vector<Recording> read_any(const Database& database) {
   if (is_own_database(database)) return read_own_database(database);
   if (is_nsight_systems(database)) return read_nsight_systems(database);
   if (is_nvprof(database)) return read_nvprof(database);
@@ -225,25 +224,23 @@ std::vector<Recording> read_any(const CaptureDatabase& database) {
 
 }  // namespace
 
-bool is_own_database(const CaptureDatabase& database) {
-  return database.has_table("strata_capture");
-}
+bool is_own_database(const Database& database) { return database.has_table("strata_capture"); }
 
-std::vector<Recording> read_own_database(const CaptureDatabase& database) {
+std::vector<Recording> read_own_database(const Database& database) {
   return OwnReader(database).read();
 }
 
 std::vector<Recording> read_recording_database(const std::filesystem::path& path) {
-  return read_any(CaptureDatabase::open_to_read(path));
+  return read_any(Database::open_to_read(path));
 }
 
 std::vector<Recording> read_recording_database(std::string_view bytes) {
-  return read_any(CaptureDatabase::in_memory(bytes));
+  return read_any(Database::in_memory(bytes));
 }
 
 bool is_recording_database(const std::filesystem::path& path) {
   try {
-    const CaptureDatabase database = CaptureDatabase::open_to_read(path);
+    const Database database = Database::open_to_read(path);
     return is_own_database(database) || is_nsight_systems(database) || is_nvprof(database);
   } catch (const Error&) {
     return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/sqlite_database.hpp"
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/capture/read_recording.hpp"
 #include "strata/capture/recording_sqlite.hpp"
-#include "strata/capture/sqlite_database.hpp"
 
 #include <gtest/gtest.h>
 
@@ -108,7 +108,7 @@ std::string refusal_after(const std::string& sql) {
   std::vector<Recording> written;
   written.push_back(one_of_each());
   write_recordings(path, written);
-  CaptureDatabase::create(path).run(sql);
+  Database::open_to_write(path).run(sql);
   try {
     read_recordings(path);
   } catch (const Error& error) {
@@ -141,7 +141,7 @@ TEST(RecordingDatabase, an_export_of_nsight_systems_is_read) {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "report.sqlite";
   {
-    const CaptureDatabase database = CaptureDatabase::create(path);
+    const Database database = Database::open_to_write(path);
     database.run("CREATE TABLE StringIds (id INTEGER, value TEXT)");
     database.run(
         "INSERT INTO StringIds VALUES (1,'void k<int>(int*)'),(2,'cudaLaunchKernel_v7000'),"
@@ -196,7 +196,7 @@ TEST(RecordingDatabase, a_file_of_nvprof_is_read) {
   const std::filesystem::path path = folder.path() / "train.nvvp";
   const auto create = [&](std::string_view kernel_table) {
     std::filesystem::remove(path);
-    const CaptureDatabase database = CaptureDatabase::create(path);
+    const Database database = Database::open_to_write(path);
     database.run("CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT)");
     database.run("INSERT INTO StringTable VALUES (1,'_Z5scalePfi'),(2,'Tesla P40')");
     database.run("CREATE TABLE " + std::string(kernel_table) +
@@ -246,16 +246,16 @@ TEST(RecordingDatabase, a_file_of_nvprof_is_read) {
 
   create("CUPTI_ACTIVITY_KIND_KERNEL");  // of a run in which kernels could not overlap
   EXPECT_TRUE(read_recordings(path).at(0).process.kernels_were_serialised);
-  CaptureDatabase::create(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=77");
+  Database::open_to_write(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=77");
   EXPECT_THROW(read_recordings(path), Error);
-  CaptureDatabase::create(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=1, end=start-1");
+  Database::open_to_write(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=1, end=start-1");
   EXPECT_THROW(read_recordings(path), Error);
 }
 
 TEST(RecordingDatabase, other_databases_and_other_files_are_none) {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "x.sqlite";
-  CaptureDatabase::create(path).run("CREATE TABLE points (a)");
+  Database::open_to_write(path).run("CREATE TABLE points (a)");
   EXPECT_FALSE(is_recording(path));
   EXPECT_THROW(read_recordings(path), Error);
   std::ofstream(folder.path() / "text") << "hello";

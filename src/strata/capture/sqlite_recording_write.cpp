@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/sqlite_database.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 #include "strata/capture/sqlite_columns.hpp"
-#include "strata/capture/sqlite_database.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace strata {
 namespace {
 
 template <class Row, std::size_t count>
-void write_table(const CaptureDatabase& database, std::string_view table,
+void write_table(const Database& database, std::string_view table,
                  const RowColumn<Row> (&columns)[count], std::span<const Recording> recordings,
                  std::vector<Row> Recording::*rows) {
   std::string list = "process INTEGER NOT NULL";
@@ -24,7 +24,7 @@ void write_table(const CaptureDatabase& database, std::string_view table,
     marks += ",?";
   }
   database.run(fmt::format("CREATE TABLE {} ({})", table, list));
-  CaptureStatement insert(database, fmt::format("INSERT INTO {} VALUES ({})", table, marks));
+  Statement insert(database, fmt::format("INSERT INTO {} VALUES ({})", table, marks));
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     for (const Row& row : recordings[process].*rows) {
       insert.bind(1, static_cast<std::int64_t>(process));
@@ -36,12 +36,12 @@ void write_table(const CaptureDatabase& database, std::string_view table,
   }
 }
 
-void write_processes(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_processes(const Database& database, std::span<const Recording> recordings) {
   database.run(
       "CREATE TABLE processes (process INTEGER PRIMARY KEY, pid INTEGER, rank INTEGER, host TEXT, "
       "command TEXT, date TEXT, source_format TEXT, ending TEXT, clock_is_unix INTEGER, "
       "kernels_were_serialised INTEGER, has_times INTEGER, lost_records INTEGER)");
-  CaptureStatement insert(database, "INSERT INTO processes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
+  Statement insert(database, "INSERT INTO processes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     const ProcessInfo& info = recordings[process].process;
     insert.bind(1, static_cast<std::int64_t>(process));
@@ -61,13 +61,13 @@ void write_processes(const CaptureDatabase& database, std::span<const Recording>
   }
 }
 
-void write_devices(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_devices(const Database& database, std::span<const Recording> recordings) {
   database.run(
       "CREATE TABLE devices (process INTEGER NOT NULL, device INTEGER, name TEXT, memory_bytes "
       "INTEGER, multiprocessors INTEGER, compute_major INTEGER, compute_minor INTEGER, warp_size "
       "INTEGER, max_threads_per_multiprocessor INTEGER, registers_per_multiprocessor INTEGER, "
       "shared_bytes_per_multiprocessor INTEGER)");
-  CaptureStatement insert(database, "INSERT INTO devices VALUES (?,?,?,?,?,?,?,?,?,?,?)");
+  Statement insert(database, "INSERT INTO devices VALUES (?,?,?,?,?,?,?,?,?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     for (const RecordedDevice& device : recordings[process].process.devices) {
       insert.bind(1, static_cast<std::int64_t>(process));
@@ -88,11 +88,11 @@ void write_devices(const CaptureDatabase& database, std::span<const Recording> r
   }
 }
 
-void write_names(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_names(const Database& database, std::span<const Recording> recordings) {
   database.run(
       "CREATE TABLE names (process INTEGER NOT NULL, id INTEGER NOT NULL, text TEXT NOT NULL, "
       "PRIMARY KEY (process, id)) WITHOUT ROWID");
-  CaptureStatement insert(database, "INSERT INTO names VALUES (?,?,?)");
+  Statement insert(database, "INSERT INTO names VALUES (?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     const NameTable& names = recordings[process].names;
     for (NameId id = 0; id < names.size(); ++id) {
@@ -105,15 +105,15 @@ void write_names(const CaptureDatabase& database, std::span<const Recording> rec
   }
 }
 
-void write_counters(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_counters(const Database& database, std::span<const Recording> recordings) {
   database.run(
       "CREATE TABLE counter_names (process INTEGER NOT NULL, counter INTEGER NOT NULL, name "
       "INTEGER, unit INTEGER)");
   database.run(
       "CREATE TABLE counters (process INTEGER NOT NULL, kernel INTEGER NOT NULL, counter INTEGER "
       "NOT NULL, value REAL)");
-  CaptureStatement name(database, "INSERT INTO counter_names VALUES (?,?,?,?)");
-  CaptureStatement value(database, "INSERT INTO counters VALUES (?,?,?,?)");
+  Statement name(database, "INSERT INTO counter_names VALUES (?,?,?,?)");
+  Statement value(database, "INSERT INTO counters VALUES (?,?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     const RecordedCounters& counters = recordings[process].counters;
     const std::size_t width = counters.names.size();
@@ -137,9 +137,9 @@ void write_counters(const CaptureDatabase& database, std::span<const Recording> 
   }
 }
 
-void write_notes(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_notes(const Database& database, std::span<const Recording> recordings) {
   database.run("CREATE TABLE notes (process INTEGER NOT NULL, text TEXT)");
-  CaptureStatement insert(database, "INSERT INTO notes VALUES (?,?)");
+  Statement insert(database, "INSERT INTO notes VALUES (?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     for (const std::string& note : recordings[process].notes) {
       insert.bind(1, static_cast<std::int64_t>(process));
@@ -151,7 +151,7 @@ void write_notes(const CaptureDatabase& database, std::span<const Recording> rec
 }
 
 /// What people ask for in SQL: by time, by name, from a kernel to the call that launched it.
-void write_indexes(const CaptureDatabase& database) {
+void write_indexes(const Database& database) {
   database.run("CREATE INDEX kernels_by_start ON kernels (process, start_ns)");
   database.run("CREATE INDEX kernels_by_name ON kernels (process, name)");
   database.run("CREATE INDEX calls_by_correlation ON calls (process, correlation)");
@@ -163,9 +163,9 @@ void write_indexes(const CaptureDatabase& database) {
       "= kernels.name AND names.process = kernels.process");
 }
 
-void write_all(const CaptureDatabase& database, std::span<const Recording> recordings) {
+void write_all(const Database& database, std::span<const Recording> recordings) {
   // The file is new and takes its place only when it is whole: nothing needs to be undone.
-  database.run("PRAGMA journal_mode=OFF");
+  database.run("PRAGMA journal_mode=MEMORY");
   database.run("PRAGMA synchronous=OFF");
   database.run("BEGIN");
   database.run("CREATE TABLE strata_capture (key TEXT PRIMARY KEY, value TEXT)");
@@ -197,7 +197,7 @@ void write_recordings(const std::filesystem::path& path, std::span<const Recordi
   std::error_code problem;
   std::filesystem::remove(unfinished, problem);
   try {
-    write_all(CaptureDatabase::create(unfinished), recordings);
+    write_all(Database::open_to_write(unfinished), recordings);
   } catch (const Error& error) {
     std::filesystem::remove(unfinished, problem);
     fail(ErrorKind::environment, "cannot write {}: {}", path.string(), error.what());

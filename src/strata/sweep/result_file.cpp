@@ -3,16 +3,12 @@
 
 #include "strata/base/error.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <system_error>
 #include <vector>
 
 namespace strata {
@@ -52,55 +48,33 @@ std::int64_t first_number_of(std::string_view line) {
 
 }  // namespace
 
-ResultFile::Descriptor::~Descriptor() {
-  if (number >= 0) ::close(number);
-}
-
 ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, const ResultHead& head,
                        const std::function<std::string(std::int64_t)>& begin_of_row,
                        bool may_lack_points)
-    : path_(std::move(path)), may_lack_points_(may_lack_points) {
-  open();
-  if (is_regular_ && if_present == IfPresent::refuse) refuse_results_of(head);
-  if (is_regular_ && if_present == IfPresent::resume && holds_this_sweep(head)) {
+    : output_(std::move(path)), may_lack_points_(may_lack_points) {
+  if (output_.is_regular() && if_present == IfPresent::refuse) refuse_results_of(head);
+  if (output_.is_regular() && if_present == IfPresent::resume && holds_this_sweep(head)) {
     continue_behind_last_row(has_earlier_head_ ? head.before : head.now, begin_of_row);
     return;
   }
-  if (is_regular_ && ::ftruncate(descriptor_.number, 0) != 0) fail_to("empty", errno);
+  output_.empty();
   append(head.now);
-}
-
-void ResultFile::fail_to(std::string_view act, int reason) const {
-  const bool is_wrong_path =
-      reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == ENAMETOOLONG;
-  fail(is_wrong_path ? ErrorKind::usage : ErrorKind::environment, "cannot {} {}: {}", act,
-       path_.string(), std::generic_category().message(reason));
-}
-
-void ResultFile::open() {
-  descriptor_.number = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-  if (descriptor_.number < 0) fail_to("write", errno);
-  struct stat present {};
-  if (::fstat(descriptor_.number, &present) != 0) fail_to("write", errno);
-  is_regular_ = S_ISREG(present.st_mode);
-  if (is_regular_ && ::flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail(ErrorKind::environment, "{} is being written by another process", path_.string());
 }
 
 // A file without a point has nothing to lose: one that is empty, or was begun by a call that
 // failed.
 void ResultFile::refuse_results_of(const ResultHead& head) const {
   const std::size_t longest = std::max(head.now.size(), head.before.size());
-  const std::string there = piece_of(descriptor_.number, 0, longest + 1);
+  const std::string there = piece_of(output_.descriptor(), 0, longest + 1);
   if (head.now.starts_with(there) || head.before.starts_with(there)) return;
   fail(ErrorKind::usage,
        "{} is there already; give --resume to go on with it, or --force to replace it",
-       path_.string());
+       output_.path().string());
 }
 
 bool ResultFile::holds_this_sweep(const ResultHead& head) {
   const std::string there =
-      piece_of(descriptor_.number, 0, std::max(head.now.size(), head.before.size()));
+      piece_of(output_.descriptor(), 0, std::max(head.now.size(), head.before.size()));
   if (there.starts_with(head.now)) return true;
   has_earlier_head_ = there.starts_with(head.before);
   if (has_earlier_head_) return true;
@@ -109,7 +83,7 @@ bool ResultFile::holds_this_sweep(const ResultHead& head) {
   fail(ErrorKind::usage,
        "{} holds no results of this sweep by this version; nothing was changed (--force replaces "
        "it)",
-       path_.string());
+       output_.path().string());
 }
 
 void ResultFile::continue_behind_last_row(
@@ -117,7 +91,7 @@ void ResultFile::continue_behind_last_row(
   off_t end = 0;         // behind the last whole line
   off_t last_begin = 0;  // where that line begins
   std::int64_t lines = 0;
-  const int reason = read_pieces(descriptor_.number, [&](std::string_view piece, off_t at) {
+  const int reason = read_pieces(output_.descriptor(), [&](std::string_view piece, off_t at) {
     for (std::size_t i = piece.find('\n'); i != std::string_view::npos;
          i = piece.find('\n', i + 1)) {
       last_begin = end;
@@ -125,24 +99,25 @@ void ResultFile::continue_behind_last_row(
       ++lines;
     }
   });
-  if (reason != 0) fail_to("read", reason);
+  if (reason != 0) output_.fail_to("read", reason);
   const std::int64_t rows = lines - std::count(head.begin(), head.end(), '\n');
   if (rows > 0) {
-    const std::string line = piece_of(descriptor_.number, last_begin, longest_row_begin);
+    const std::string line = piece_of(output_.descriptor(), last_begin, longest_row_begin);
     const std::int64_t last = may_lack_points_ ? first_number_of(line) : rows - 1;
     if (last < rows - 1 || !line.starts_with(begin_of_row(last))) {
       fail(ErrorKind::input, "{}: line {} is not point {}: the file was changed; nothing was done",
-           path_.string(), lines, last);
+           output_.path().string(), lines, last);
     }
     done_ = last + 1;
   }
-  if (::ftruncate(descriptor_.number, end) != 0) fail_to("write", errno);
+  if (::ftruncate(output_.descriptor(), end) != 0) output_.fail_to("write", errno);
 }
 
 void ResultFile::append(std::string_view text) {
+  output_.expect_still_there();
   while (!text.empty()) {
-    const ssize_t count = ::write(descriptor_.number, text.data(), text.size());
-    if (count < 0 && errno != EINTR) fail_to("write", errno);
+    const ssize_t count = ::write(output_.descriptor(), text.data(), text.size());
+    if (count < 0 && errno != EINTR) output_.fail_to("write", errno);
     if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
   }
 }

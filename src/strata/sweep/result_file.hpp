@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/sweep/locked_output.hpp"
 #include "strata/sweep/sink.hpp"
 
 #include <filesystem>
@@ -29,30 +30,18 @@ class ResultFile {
 
   /// The first point behind those that were there.
   std::int64_t done() const { return done_; }
+  /// Errors (environment): it cannot be written, or is not there any more.
   void append(std::string_view text);
   /// Whether what is there was begun by an earlier version and goes on as that would have.
   bool has_earlier_head() const { return has_earlier_head_; }
 
  private:
-  /// Closes itself, also when the constructor fails half-way.
-  struct Descriptor {
-    int number = -1;
-    Descriptor() = default;
-    ~Descriptor();
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-  };
-
-  void open();
   void refuse_results_of(const ResultHead& head) const;
   bool holds_this_sweep(const ResultHead& head);
   void continue_behind_last_row(std::string_view head,
                                 const std::function<std::string(std::int64_t)>& begin_of_row);
-  [[noreturn]] void fail_to(std::string_view act, int reason) const;
 
-  std::filesystem::path path_;
-  Descriptor descriptor_;
-  bool is_regular_ = false;
+  LockedOutput output_;
   bool may_lack_points_ = false;
   bool has_earlier_head_ = false;
   std::int64_t done_ = 0;
