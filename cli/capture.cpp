@@ -7,6 +7,7 @@
 #include "cli/output_files.hpp"
 #include "cli/trace_output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/scratch_folder.hpp"
 #include "strata/capture/capture_run.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 #include "strata/report/trace_report.hpp"
@@ -15,9 +16,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 namespace strata {
@@ -29,30 +28,6 @@ constexpr Argument capture_arguments[] = {
      .offer = Offer::file,
      .is_required = false,
      .repeats = true}};
-
-/// A folder for logs beside the file they become: the same disk, and nobody else's.
-class LogFolder {
- public:
-  explicit LogFolder(const std::filesystem::path& file) {
-    std::string pattern = file.string() + ".logs-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr)
-      fail(ErrorKind::environment, "{}: {}", pattern, std::strerror(errno));
-    path_ = pattern;
-  }
-  ~LogFolder() {
-    std::error_code ignored;
-    if (!is_kept_) std::filesystem::remove_all(path_, ignored);
-  }
-  LogFolder(const LogFolder&) = delete;
-  LogFolder& operator=(const LogFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void keep() { is_kept_ = true; }
-
- private:
-  std::filesystem::path path_;
-  bool is_kept_ = false;
-};
 
 void tell_capture(const std::vector<std::string>& sentences) {
   for (const std::string& sentence : sentences)
@@ -136,7 +111,8 @@ int run_capture(const Request& request) {
                       library.string(), file.string()));
     return exit_code::done;
   }
-  LogFolder folder(file);
+  // On the same disk as the file that the logs become.
+  ScratchFolder folder = ScratchFolder::beside(file, "logs");
   CapturedRun run = run_captured(command, library, folder.path(), options);
   if (given.has(capture_keep_flag)) folder.keep();
   tell_capture(what_happened(run, options));

@@ -4,12 +4,12 @@
 #include "strata/api/calibrate.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/scratch_folder.hpp"
 #include "strata/base/this_run.hpp"
 #include "strata/capture/launch_program.hpp"
 #include "strata/predict/expected/calibrated_rates.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -19,25 +19,6 @@ namespace strata {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that is gone with it.
-class WorkFolder {
- public:
-  WorkFolder() : path_((fs::temp_directory_path() / "strata-calibrate-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr)
-      fail(ErrorKind::environment, "{}: a folder cannot be made there", path_);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const char* name) const { return (fs::path(path_) / name).string(); }
-
- private:
-  std::string path_;
-};
 
 /// Standard output is for results: what the program writes there goes where `to` says.
 int run_aside(const std::string& to, const std::vector<std::string>& command,
@@ -82,8 +63,8 @@ Calibration measured_pytorch(const Machine& machine, int device, double seconds)
   if (!has_pytorch_with_cuda())
     fail(ErrorKind::environment,
          "python3 has no PyTorch with CUDA; --framework strata needs no Python");
-  const WorkFolder folder;
-  const std::string samples = folder.file("samples.json"), raw = folder.file("raw.json");
+  const ScratchFolder folder("calibrate");
+  const std::string samples = folder.path() / "samples.json", raw = folder.path() / "raw.json";
   run_script({"python3", pytorch_cases_script().string(), samples, "--seconds",
               fmt::format("{:.0f}", seconds)},
              {{"CUDA_VISIBLE_DEVICES", std::to_string(device)}});

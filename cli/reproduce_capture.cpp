@@ -5,6 +5,7 @@
 #include "cli/studies.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/scratch_folder.hpp"
 #include "strata/capture/capture_run.hpp"
 #include "strata/report/write_file.hpp"
 #include "strata/reproduce/capture_study.hpp"
@@ -22,23 +23,13 @@ namespace {
 class StudyFolder {
  public:
   StudyFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "strata_study_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      fail(ErrorKind::environment, "{}: cannot be made", pattern);
-    path_ = pattern;
     for (const EmbeddedFile& file : embedded_study_programs())
-      write_file(path_ / fmt::format("{}.py", file.name), file.text);
+      write_file(path() / fmt::format("{}.py", file.name), file.text);
   }
-  ~StudyFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  StudyFolder(const StudyFolder&) = delete;
-  StudyFolder& operator=(const StudyFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  ScratchFolder folder_{"study"};
 };
 
 std::string study_text(const std::filesystem::path& path) {

@@ -4,13 +4,13 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_file.hpp"
 #include "strata/explain/explain.hpp"
 #include "strata/report/explain_report.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 namespace strata {
@@ -43,12 +43,9 @@ void write_trace_timeline(const std::string& path, std::span<const Recording> re
     write_timeline(recordings, [](std::string_view text) { print_bytes(text); });
     return;
   }
-  std::ofstream file(path, std::ios::binary);
-  write_timeline(recordings, [&](std::string_view text) {
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  });
-  file.close();
-  if (!file) fail(ErrorKind::environment, "cannot write {}", path);
+  OutputFile file(path);
+  write_timeline(recordings, [&](std::string_view text) { file.write(text); });
+  file.finish();
 }
 
 std::string trace_page(std::span<const TraceReport> reports, const Provenance& provenance) {

@@ -8,6 +8,7 @@
 #include "cli/parse.hpp"
 #include "cli/program.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/version.hpp"
 
@@ -22,6 +23,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -84,9 +86,10 @@ class Call {
         command.run({strata::parse(command, rest), {}, strata::command_line_of(words_), words_});
   }
 
-  void set_failure(strata::ErrorKind kind, const char* text) {
+  /// Messages quote what files say, and Python shows exceptions as they are.
+  void set_failure(strata::ErrorKind kind, std::string_view text) {
     failure_kind_ = strata::name_of(kind);
-    failure_text_ = text;
+    failure_text_ = strata::printable_lines(text);
   }
 
   Words words_;

@@ -84,6 +84,17 @@ class SameAsTheProgram(unittest.TestCase):
             self.assertEqual(raised.exception.kind, kind)
             self.assertIn(text, str(raised.exception))
 
+    def test_errors_quote_files_so_that_they_can_be_printed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "\x1b[2J\u202e.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("{")
+            with self.assertRaises(strata.Error) as raised:
+                strata.load(path)
+            self.assertNotIn("\x1b", str(raised.exception))
+            self.assertNotIn("\u202e", str(raised.exception))
+            self.assertIn("\\u{202e}", str(raised.exception))
+
 
 class Results(unittest.TestCase):
     def test_compare(self):

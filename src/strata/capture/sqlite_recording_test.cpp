@@ -102,6 +102,26 @@ TEST(RecordingDatabase, what_was_written_is_read_by_start) {
   EXPECT_TRUE(read[1].kernels.empty());
 }
 
+TEST(RecordingDatabase, is_written_without_touching_what_is_beside_it) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path other = folder.file("a.sqlite.part", "of somebody else");
+  std::vector<Recording> written;
+  written.push_back(one_of_each());
+  write_recordings(folder.path() / "a.sqlite", written);
+  EXPECT_EQ(std::filesystem::file_size(other), 16U);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
+}
+
+TEST(RecordingDatabase, with_a_computed_column_is_refused) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "a.sqlite";
+  std::vector<Recording> written;
+  written.push_back(one_of_each());
+  write_recordings(path, written);
+  Database::open_to_write(path).run("ALTER TABLE names ADD COLUMN x AS (hex(zeroblob(9)))");
+  EXPECT_THROW(read_recordings(path), Error);
+}
+
 std::string refusal_after(const std::string& sql) {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "a.sqlite";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/output_file.hpp"
 #include "strata/base/sqlite_database.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 #include "strata/capture/sqlite_columns.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <system_error>
 
 namespace strata {
 namespace {
@@ -193,18 +193,13 @@ void write_all(const Database& database, std::span<const Recording> recordings) 
 }  // namespace
 
 void write_recordings(const std::filesystem::path& path, std::span<const Recording> recordings) {
-  const std::filesystem::path unfinished = path.string() + ".part";
-  std::error_code problem;
-  std::filesystem::remove(unfinished, problem);
+  OutputFile file(path);
   try {
-    write_all(Database::open_to_write(unfinished), recordings);
+    write_all(Database::open_to_write(file.name_meanwhile()), recordings);
   } catch (const Error& error) {
-    std::filesystem::remove(unfinished, problem);
-    fail(ErrorKind::environment, "cannot write {}: {}", path.string(), error.what());
+    fail(error.kind(), "cannot write {}: {}", path.string(), error.what());
   }
-  std::filesystem::rename(unfinished, path, problem);
-  if (problem)
-    fail(ErrorKind::environment, "cannot write {}: {}", path.string(), problem.message());
+  file.finish();
 }
 
 }  // namespace strata

@@ -4,8 +4,11 @@
 #include "strata/base/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
@@ -13,6 +16,7 @@ namespace strata {
 namespace {
 
 constexpr std::string_view kept_name = "kept";
+constexpr std::string_view new_kept_name = "kept.new";
 constexpr std::string_view mark_name = "passed";
 constexpr std::string_view magic = "strata_journal 1 ";
 constexpr std::int64_t most_log_bytes = 1 << 22;
@@ -25,11 +29,25 @@ std::string begin_of(const std::filesystem::path& file, std::size_t size) {
   return text;
 }
 
+/// A worker's log ("12a"), what was kept of them, or the mark.
+bool is_name_of_a_journal(const std::string& name) {
+  if (name == kept_name || name == new_kept_name || name == mark_name) return true;
+  return name.size() > 1 && (name.ends_with('a') || name.ends_with('b')) &&
+         name.find_first_not_of("0123456789") == name.size() - 1;
+}
+
 // A log that was cut off within its first words is one still.
 bool is_of_a_journal(const std::filesystem::path& file) {
   std::error_code problem;
-  return std::filesystem::is_regular_file(file, problem) &&
+  return std::filesystem::symlink_status(file, problem).type() ==
+             std::filesystem::file_type::regular &&
+         is_name_of_a_journal(file.filename().string()) &&
          magic.starts_with(begin_of(file, magic.size()));
+}
+
+void remove_log(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (is_of_a_journal(file)) std::filesystem::remove(file, ignored);
 }
 
 }  // namespace
@@ -41,12 +59,21 @@ SweepJournal::SweepJournal(const std::filesystem::path& output, const SweepIdent
 
 std::vector<std::filesystem::path> SweepJournal::files() const {
   std::vector<std::filesystem::path> files;
+  if (!is_own_folder()) return files;
   std::error_code problem;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, problem))
     files.push_back(entry.path());
-  if (problem && problem != std::errc::no_such_file_or_directory)
-    refuse("is no journal of a sweep; nothing was changed: move it away");
+  if (problem) refuse("cannot be read; nothing was changed");
   return files;
+}
+
+bool SweepJournal::is_own_folder() const {
+  struct stat there {};
+  if (::lstat(folder_.c_str(), &there) != 0) return false;
+  // Whoever may write to the folder, or may put another one behind a link, decides on the results.
+  if (!S_ISDIR(there.st_mode) || there.st_uid != ::geteuid())
+    refuse("is no journal of a sweep of yours; nothing was changed: move it away");
+  return true;
 }
 
 void SweepJournal::refuse(std::string_view why) const {
@@ -88,32 +115,32 @@ void SweepJournal::begin(std::int64_t first, bool will_log) {
   const std::vector<std::filesystem::path> before = files();
   if (will_log) make_folder();
   if (!loaded_.empty()) {
-    const std::string made = fmt::format("{}.new", kept_name);
-    const std::unique_ptr<JournalLog> log = make_log(made);
+    const std::unique_ptr<JournalLog> log = make_log(new_kept_name);
     for (const auto& [point, result] : loaded_) log->append(point, result);
-    std::filesystem::rename(folder_ / made, folder_ / kept_name);
+    std::error_code problem;
+    std::filesystem::rename(folder_ / new_kept_name, folder_ / kept_name, problem);
+    if (problem)
+      fail(ErrorKind::environment, "cannot write {}: {}", folder_.string(), problem.message());
   }
   for (const std::filesystem::path& file : before) {
     const bool is_kept = file.filename() == mark_name
                              ? mark_.done > 0
                              : file.filename() == kept_name && !loaded_.empty();
-    std::error_code ignored;
-    if (!is_kept) std::filesystem::remove(file, ignored);
+    if (!is_kept) remove_log(file);
   }
 }
 
 void SweepJournal::make_folder() const {
-  std::error_code problem;
-  std::filesystem::create_directory(folder_, problem);
-  if (problem)
+  if (is_own_folder()) return;
+  if (::mkdir(folder_.c_str(), 0700) != 0)
     fail(ErrorKind::environment, "cannot make the folder {}: {}", folder_.string(),
-         problem.message());
+         std::generic_category().message(errno));
 }
 
 void SweepJournal::remove() {
+  for (const std::filesystem::path& file : files()) remove_log(file);
   std::error_code ignored;
-  for (const std::filesystem::path& file : files()) std::filesystem::remove(file, ignored);
-  std::filesystem::remove(folder_, ignored);
+  std::filesystem::remove(folder_, ignored);  // stays where somebody else put something into it
 }
 
 const PointResult* SweepJournal::find(std::int64_t point) const {

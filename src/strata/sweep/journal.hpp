@@ -53,6 +53,8 @@ class SweepJournal {
 
  private:
   std::vector<std::filesystem::path> files() const;
+  /// False: there is none. Errors (usage): something else is in its place.
+  bool is_own_folder() const;
   void make_folder() const;
   [[noreturn]] void refuse(std::string_view why) const;
 

@@ -38,8 +38,10 @@ std::uint32_t check_of(std::int64_t point, std::string_view body) {
 
 JournalLog::JournalLog(std::filesystem::path path, const std::string& head)
     : path_(std::move(path)), head_(head) {
+  // A new file, not the old one emptied: that could have a second name elsewhere.
+  ::unlink(path_.c_str());
   descriptor_ =
-      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND | O_NOFOLLOW, 0666);
+      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND | O_NOFOLLOW, 0600);
   if (descriptor_ < 0)
     fail(ErrorKind::environment, "cannot write {}: {}; one thread (-j 1) does without it",
          path_.string(), std::generic_category().message(errno));

@@ -36,7 +36,7 @@ JournalMark read_journal_mark(const std::filesystem::path& path, const std::stri
 
 JournalMarkFile::JournalMarkFile(const std::filesystem::path& path, const std::string& head)
     : at_(static_cast<std::int64_t>(head.size())) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor_ < 0 || ::pwrite(descriptor_, head.data(), head.size(), 0) != at_)
     fail(ErrorKind::environment, "cannot write {}: {}", path.string(),
          std::generic_category().message(errno));

@@ -131,6 +131,42 @@ TEST_F(Journal, of_another_sweep_or_of_something_else_is_left_alone) {
   EXPECT_NE(refusal(IfPresent::resume, identity_).find("is no journal"), std::string::npos);
 }
 
+// They begin as a journal does, but no sweep writes files of such names.
+TEST_F(Journal, with_files_of_others_is_not_emptied) {
+  log({1});
+  for (const char* text : {"s", ""}) {
+    std::ofstream(part_ / "x") << text;
+    for (const IfPresent each : {IfPresent::resume, IfPresent::refuse, IfPresent::replace})
+      EXPECT_NE(refusal(each, identity_).find("no sweep wrote"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(part_ / "x"));
+  }
+  std::filesystem::remove(part_ / "x");
+  SweepJournal journal(output_, identity_);
+  journal.load(IfPresent::resume);
+  std::ofstream(part_ / "x") << "s";  // while the sweep runs
+  journal.begin(0, true);
+  journal.remove();
+  EXPECT_TRUE(std::filesystem::exists(part_ / "x"));
+}
+
+TEST_F(Journal, behind_a_link_is_left_alone) {
+  log({1});
+  const std::filesystem::path elsewhere = folder_.path() / "elsewhere";
+  std::filesystem::rename(part_, elsewhere);
+  std::filesystem::create_directory_symlink(elsewhere, part_);
+  for (const IfPresent each : {IfPresent::resume, IfPresent::refuse, IfPresent::replace})
+    EXPECT_NE(refusal(each, identity_).find("is no journal"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(elsewhere / "0a"));
+}
+
+// A log is made anew, not emptied: its file may be that of another name.
+TEST_F(Journal, does_not_write_through_a_second_name) {
+  const std::filesystem::path diary = folder_.file("diary", "my diary");
+  std::filesystem::create_hard_link(diary, folder_.path() / "0a");
+  const JournalLog log(folder_.path() / "0a", "strata_journal 1 \n");
+  EXPECT_EQ(std::filesystem::file_size(diary), 8U);
+}
+
 TEST_F(Journal, knows_how_far_it_was_where_points_were_left_out) {
   SweepJournal journal(output_, identity_);
   journal.begin(0, false);

@@ -52,6 +52,26 @@ class ResultFiles : public testing::TestWithParam<TextForm> {
   const std::filesystem::path path_ = folder_.path() / "points";
 };
 
+TEST_P(ResultFiles, that_vanish_while_they_are_written_are_an_error) {
+  const auto kind_after = [&](const auto& change) {
+    const std::unique_ptr<SweepSink> sink = open(IfPresent::replace);
+    const PointResult result = test::made_up_result(0);
+    sink->write(0, {&result, 1});
+    sink->flush();
+    change();
+    try {
+      sink->flush();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("was removed or replaced"), std::string::npos);
+      return error.kind();
+    }
+    return ErrorKind::internal;
+  };
+  EXPECT_EQ(kind_after([&] { std::filesystem::remove(path_); }), ErrorKind::environment);
+  EXPECT_EQ(kind_after([&] { std::filesystem::rename(path_, folder_.path() / "moved"); }),
+            ErrorKind::environment);
+}
+
 TEST_P(ResultFiles, are_the_same_whatever_the_number_of_threads) {
   run_all(IfPresent::refuse);
   const std::string one = content(path_);
