@@ -8,6 +8,7 @@
 #include "strata/roofline/roofline.hpp"
 #include "strata/training/split.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace strata {
@@ -21,7 +22,8 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
 Program limit_program(const BoundGraph& bound, const PredictRequest& request) {
   Program program = make_program(bound, request.training);
   const std::int64_t part_bytes = request.options.granularity_bytes;
-  return part_bytes > 0 ? split_values(program, part_bytes) : program;
+  if (part_bytes > 0) return split_values(program, part_bytes);
+  return program;
 }
 
 namespace {
@@ -106,9 +108,9 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   const DType dtype = main_dtype(*iteration.bound);
   const Hardware hardware = hardware_for(machine, dtype, request);
   iteration.program = limit_program(*iteration.bound, request);
-  const AccessList list(iteration.program);
-  iteration.decision = decide(list, hardware, request.options);
-  iteration.prediction = simulate(list, iteration.decision,
+  std::optional<AccessList> list(iteration.program);
+  iteration.decision = decide(*list, hardware, request.options);
+  iteration.prediction = simulate(*list, iteration.decision,
                                   request.wants_transfers ? Record::transfers : Record::steps);
 
   PredictionSummary& summary = iteration.summary;
@@ -128,7 +130,8 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.options = iteration.decision.options;
   summary.preset = request.preset;
   summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;
-  find_bounds(summary, list, hardware, iteration.prediction, request.bounds);
+  find_bounds(summary, *list, hardware, iteration.prediction, request.bounds);
+  list.reset();  // of a million steps it takes a hundred megabytes, and alternatives need theirs
   // The solver takes its time, and wants the process for itself; what takes no time (a network of
   // reshapes) cannot take less.
   if (request.wants_alternatives && request.options.policy != Policy::exact &&

@@ -111,10 +111,18 @@ ChangeAnswer answer_to(const Graph& graph, const Machine& machine, const Predict
   }
 }
 
-/// `answer(change)` of each, side by side.
+/// Each change may need a program of its own, about a gigabyte per million steps while its plan is
+/// searched: as many at once as leave memory to others.
+std::size_t most_threads_for(std::size_t steps) {
+  constexpr std::size_t most_steps_at_once = 1'000'000;
+  return std::max<std::size_t>(1, most_steps_at_once / std::max<std::size_t>(1, steps));
+}
+
+/// `answer(change)` of each, side by side, on so many threads at most.
 template <class Answer>
 std::vector<ChangeAnswer> answers_to(std::span<const Change> changes,
-                                     const WhatIfProgress& on_progress, const Answer& answer) {
+                                     const WhatIfProgress& on_progress, const Answer& answer,
+                                     std::size_t most_threads = 8) {
   std::mutex mutex;
   std::size_t done = 0;
   const auto answer_one = [&](const Change& change) {
@@ -124,7 +132,7 @@ std::vector<ChangeAnswer> answers_to(std::span<const Change> changes,
     return one;
   };
   const std::size_t threads =
-      std::max<std::size_t>(1, std::min<std::size_t>(std::thread::hardware_concurrency(), 8));
+      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
   std::vector<ChangeAnswer> answers(changes.size());
   std::vector<std::future<void>> workers;
   for (std::size_t first = 0; first < std::min(threads, changes.size()); ++first) {
@@ -167,9 +175,12 @@ PredictAgain predict_again(const Graph& graph, const Machine& machine,
     }
     if (changes.empty()) return std::vector<ChangeAnswer>();
     const SameIteration same(graph, limit_request(request));
-    return answers_to(changes, on_progress, [&](const Change& change) {
-      return answer_to(graph, machine, request, hardware, same, change);
-    });
+    return answers_to(
+        changes, on_progress,
+        [&](const Change& change) {
+          return answer_to(graph, machine, request, hardware, same, change);
+        },
+        std::min<std::size_t>(8, most_threads_for(same.steps())));
   };
 }
 

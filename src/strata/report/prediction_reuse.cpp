@@ -35,6 +35,7 @@ class ScopeNeeds {
  public:
   explicit ScopeNeeds(const Program& program)
       : program_(program),
+        needs_(needs_of(program)),
         intervals_(reuse_intervals(program)),
         layers_(layer_reuse(program, intervals_)) {}
 
@@ -64,7 +65,7 @@ class ScopeNeeds {
     std::int64_t most = 0;
     for (const StepId id : {interval.step, interval.next_step}) {
       const Step& step = program_.steps[id];
-      most = std::max(most, need_of(program_, id).all_bytes);
+      most = std::max(most, needs_[id].all_bytes);
       if (step.node == no_node || step.node >= layers_.size()) continue;
       const LayerReuse& layer = layers_[step.node];
       const PassReuse& pass = step.pass == Pass::forward ? layer.forward : layer.backward;
@@ -92,6 +93,7 @@ class ScopeNeeds {
   }
 
   const Program& program_;
+  std::vector<StepNeed> needs_;  // a step that gathers a sequence is the end of many intervals
   std::vector<ReuseInterval> intervals_;
   std::vector<LayerReuse> layers_;
 };
