@@ -82,6 +82,45 @@ TEST(PredictionInvariants, PlansKeepTheCapacityRule) {
   });
 }
 
+/// The lower bound that spares `best` simulations, with and without knowing the prefetch.
+TEST(PredictionInvariants, NoScheduleOfAPlanIsFasterThanItsFloor) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    std::vector<double> compute_s;
+    compute_times(c.program, c.hardware, compute_s);
+    PlannedSteps planned(list);
+    planned.schedule(plan, c.options, compute_s, c.hardware.bytes_per_s);
+    const double time_s = simulate(list, plan, c.hardware, c.options).time_s;
+    for (const Prefetch prefetch : {*c.options.prefetch, Prefetch::soonest}) {
+      EXPECT_LE(PlanFloor::time_of(planned, prefetch, c.hardware.capacity_bytes, compute_s,
+                                   c.hardware.bytes_per_s),
+                time_s)
+          << c;
+    }
+  });
+}
+
+TEST(PredictionInvariants, WhatHasNoRoomInTheStepBeforeIsLoadedBetweenThem) {
+  Program program;  // every step fills the chip with a value of its own
+  for (StepId step = 0; step < 4; ++step) {
+    program.values.push_back({.is_given = true, .bytes = 10, .row_bytes = 10});
+    program.steps.push_back({.first_use = step, .flop = 7});
+    program.uses.push_back({step, true, false});
+  }
+  const AccessList list(program);
+  const Hardware hardware{10, 1, 1, 1, false};
+  const Plan plan = farthest_next_use_plan(list, 10, {});
+  std::vector<double> compute_s;
+  compute_times(program, hardware, compute_s);
+  PlannedSteps planned(list);
+  planned.schedule(plan, {.prefetch = Prefetch::soonest}, compute_s, hardware.bytes_per_s);
+  EXPECT_EQ(planned.late_bytes(2, 10), 10);
+  EXPECT_EQ(planned.late_bytes(2, 15), 10);  // a part of a value is not loaded
+  EXPECT_EQ(planned.late_bytes(2, 20), 0);
+  const double time_s = simulate(list, plan, hardware, {.prefetch = Prefetch::soonest}).time_s;
+  EXPECT_EQ(time_s, 4 * (10 + 7));
+  EXPECT_NEAR(PlanFloor::time_of(planned, Prefetch::soonest, 10, compute_s, 1), time_s, 1e-6);
+}
+
 TEST(PredictionInvariants, TrafficOfStepsTransfersAndPlanIsTheSame) {
   over_plans([](Case& c, const AccessList& list, const Plan& plan) {
     const Prediction prediction = simulate(list, plan, c.hardware, c.options, Record::transfers);

@@ -16,7 +16,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plans are packed
+constexpr std::size_t long_program = CapacityGrid::long_program;
 constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
 constexpr int exchanged_points = 8;                 // per octave
 constexpr std::size_t most_rates = 64;              // whose search is kept
@@ -65,7 +65,7 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       grid_(list, options),
       tries_smaller_(options.tries_smaller_capacities &&
                      list.program.steps.size() <= very_long_program),
-      packed_points_(list.program.steps.size() > long_program ? 16 : 32),
+      packed_points_(list.program.steps.size() > long_program ? 4 : 32),
       farthest_(list, options),
       packer_(list, options, worth_in_bytes(list)),
       floor_(list),
@@ -178,7 +178,7 @@ PlannedSteps* BestPlanner::schedule(const PlanKey& key, Offload offload) {
 
 void BestPlanner::consider(std::int64_t point, PlanMethod method) {
   for (const Offload offload : offloads_) {
-    if (!consider({point, method}, offload)) return;
+    if (!consider({point, method}, offload, prefetches_)) return;
     // Only farthest next use says when a value leaves on demand.
     if (method != PlanMethod::farthest) return;
   }
@@ -186,7 +186,8 @@ void BestPlanner::consider(std::int64_t point, PlanMethod method) {
 
 /// Whether another offload may still be better: not when no schedule of the plan can be the best,
 /// nor when one takes no longer than the plan must.
-bool BestPlanner::consider(const PlanKey& key, Offload offload) {
+bool BestPlanner::consider(const PlanKey& key, Offload offload,
+                           std::span<const Prefetch> prefetches) {
   constexpr double rounding = 1e-8;
   const Rates& rates = rates_[now_];
   const double bytes_per_s = rates.hardware.bytes_per_s;
@@ -194,10 +195,10 @@ bool BestPlanner::consider(const PlanKey& key, Offload offload) {
   if (planned == nullptr) return false;
   TriedPlan tried{.key = key, .offload = offload, .traffic_bytes = planned->traffic().total()};
   const auto least_with = [&](Prefetch prefetch) {
-    return PlanFloor::time_of(*planned, prefetch, rates.compute_s, bytes_per_s);
+    return PlanFloor::time_of(*planned, prefetch, key.capacity_bytes, rates.compute_s, bytes_per_s);
   };
   const double least_s = least_with(Prefetch::soonest);
-  for (const Prefetch prefetch : prefetches_) {
+  for (const Prefetch prefetch : prefetches) {
     const double most_s = give_up_s(tried.traffic_bytes);
     if (least_s > most_s) return false;
     const bool is_late = prefetch == Prefetch::none || prefetch == Prefetch::next_layer;
@@ -261,6 +262,17 @@ void BestPlanner::search_points(Searched& searched) {
   }
 }
 
+/// Tries one schedule of a plan per octave. What is fast at one of them lets most of the others be
+/// given up early, or not be tried at all.
+void BestPlanner::probe_down_from(std::int64_t point) {
+  const std::span<const Prefetch> first(prefetches_.data(), 1);
+  while ((point = grid_.floor(point - 1, 1)) >= grid_.lowest_bytes()) {
+    if (is_hopeless_up_to(point)) return;
+    for (const PlanMethod method : {PlanMethod::farthest, PlanMethod::packed})
+      consider({point, method}, offloads_.front(), first);
+  }
+}
+
 /// The most likely best candidate comes first, so that the others give up early.
 void BestPlanner::search_down_from(std::int64_t point) {
   best_.reset();
@@ -272,6 +284,7 @@ void BestPlanner::search_down_from(std::int64_t point) {
     return;
   }
   consider(grid_.floor(point, packed_points_), PlanMethod::packed);
+  probe_down_from(point);
   Searched searched;
   searched.next = point;
   searched.best = best_;

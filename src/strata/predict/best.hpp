@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace strata {
@@ -74,11 +75,12 @@ class BestPlanner {
   Plan plan_for(const PlanKey& key);
   const TriedPlan& best_at(std::int64_t capacity_bytes);
   void search_down_from(std::int64_t point);
+  void probe_down_from(std::int64_t point);
   void search_points(Searched& searched);
   bool is_hopeless_up_to(std::int64_t point);
   void consider_point(std::int64_t point);
   void consider(std::int64_t point, PlanMethod method);
-  bool consider(const PlanKey& key, Offload offload);
+  bool consider(const PlanKey& key, Offload offload, std::span<const Prefetch> prefetches);
   bool is_better(const TriedPlan& a, const TriedPlan& b) const;
   double transfer_cost_s(std::int64_t traffic_bytes) const;
   double cost_s(const TriedPlan& tried) const;

@@ -41,7 +41,7 @@ std::int64_t lowest_for(const AccessList& list, const PredictOptions& options, S
 }  // namespace
 
 CapacityGrid::CapacityGrid(const AccessList& list, const PredictOptions& options)
-    : lowest_bytes_(1) {
+    : points_(list.program.steps.size() > long_program ? 16 : 64), lowest_bytes_(1) {
   Count values;
   for (const Value& value : list.program.values) values += value.bytes;
   auto& [least, all, enough] = needed_bytes_;
@@ -67,7 +67,7 @@ std::int64_t CapacityGrid::floor(std::int64_t bytes, int points) const {
 }
 
 std::int64_t CapacityGrid::above(std::int64_t point) const {
-  const int digits = digits_beyond(point, all_points);
+  const int digits = digits_beyond(point, points_);
   std::int64_t next = ((point >> digits) + 1) << digits;
   for (const std::int64_t needed : needed_bytes_) {
     if (needed > point) next = std::min(next, needed);

@@ -4,6 +4,7 @@
 #include "strata/predict/access_list.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace strata {
@@ -12,18 +13,19 @@ namespace strata {
 /// down to the lower one. The time of a plan rises and falls with every byte of capacity; because
 /// the points are few, `best` can try all smaller ones, and so more capacity never makes it slower.
 ///
-/// Points are the numbers with seven binary digits (m · 2^e, m ≤ 127) and what the program needs:
-/// the lowest capacity that is not refused, the minimum and the whole of its largest step, and the
-/// sum of its values.
+/// Points are the numbers with seven binary digits (m · 2^e, m ≤ 127; of a long program with five,
+/// m ≤ 31) and what the program needs: the lowest capacity that is not refused, the minimum and the
+/// whole of its largest step, and the sum of its values.
 class CapacityGrid {
  public:
-  static constexpr int all_points = 64;  ///< from a capacity to its double
+  /// Steps beyond which a program is long: each of its plans takes milliseconds.
+  static constexpr std::size_t long_program = 5'000;
 
   CapacityGrid(const AccessList& list, const PredictOptions& options);
 
   std::int64_t lowest_bytes() const { return lowest_bytes_; }
   /// The largest point that is not above. What is below the lowest stays: it will be refused.
-  std::int64_t floor(std::int64_t bytes) const { return floor(bytes, all_points); }
+  std::int64_t floor(std::int64_t bytes) const { return floor(bytes, points_); }
   /// The same of those that a coarser grid has too: a power of two of them per octave.
   std::int64_t floor(std::int64_t bytes, int points) const;
   bool is_on(std::int64_t point, int points) const { return floor(point, points) == point; }
@@ -35,6 +37,7 @@ class CapacityGrid {
   std::int64_t above(std::int64_t point) const;
 
  private:
+  int points_ = 0;  // from a capacity to its double
   std::int64_t lowest_bytes_ = 0;
   std::array<std::int64_t, 3> needed_bytes_{};  // rising
 };

@@ -46,29 +46,33 @@ void PlanFloor::assess(const Plan& plan, const std::vector<double>& compute_s, d
   time_s_ = std::max(time_s_, static_cast<double>(traffic_bytes_) / bytes_per_s) * less_rounding;
 }
 
-// The loads of the first step come before it, and what the last one changed is written back after
-// it. Without prefetch the loads of every step come before it; with that of the next layer they
-// pass the channel after the stream of the step before.
+// What nothing can load ahead comes between two steps, and what the last step changed is written
+// back after it. Without prefetch that is all that a step loads; with that of the next layer the
+// rest of it passes the channel after the stream of the step before.
 double PlanFloor::time_of(const PlannedSteps& planned, Prefetch prefetch,
-                          const std::vector<double>& compute_s, double bytes_per_s) {
+                          std::int64_t capacity_bytes, const std::vector<double>& compute_s,
+                          double bytes_per_s) {
   const double s_per_byte = 1 / bytes_per_s;
   const std::vector<std::uint32_t>& first_loads = planned.first_loads();
-  const auto loads_s = [&](std::size_t step) {
+  const auto loaded_bytes = [&](StepId step) {
     std::int64_t bytes = 0;
     for (std::uint32_t load = first_loads[step]; load < first_loads[step + 1]; ++load)
       bytes += planned.loads()[load].bytes;
-    return static_cast<double>(bytes) * s_per_byte;
+    return bytes;
   };
-  if (compute_s.empty()) return 0;
-  double time_s = static_cast<double>(planned.last_write_back_bytes()) * s_per_byte +
-                  (prefetch == Prefetch::none ? 0 : loads_s(0));
-  for (std::size_t step = 0; step < compute_s.size(); ++step) {
+  const auto late_bytes = [&](StepId step) {
+    return prefetch == Prefetch::none ? loaded_bytes(step)
+                                      : planned.late_bytes(step, capacity_bytes);
+  };
+  double time_s = static_cast<double>(planned.last_write_back_bytes()) * s_per_byte;
+  const auto steps = static_cast<StepId>(compute_s.size());
+  for (StepId step = 0; step < steps; ++step) {
     const PlannedStep& of = planned.steps()[step];
-    double moved_s = static_cast<double>(of.stream_in_bytes + of.stream_out_bytes) * s_per_byte;
-    if (prefetch == Prefetch::none) time_s += loads_s(step);
-    if (prefetch == Prefetch::next_layer && step + 1 < compute_s.size())
-      moved_s += loads_s(step + 1);
-    time_s += std::max(compute_s[step], moved_s);
+    std::int64_t moved = of.stream_in_bytes + of.stream_out_bytes;
+    if (prefetch == Prefetch::next_layer && step + 1 < steps)
+      moved += loaded_bytes(step + 1) - late_bytes(step + 1);
+    time_s += static_cast<double>(late_bytes(step)) * s_per_byte +
+              std::max(compute_s[step], static_cast<double>(moved) * s_per_byte);
   }
   const auto traffic = static_cast<double>(planned.traffic().total());
   return std::max(time_s, traffic * s_per_byte) * less_rounding;

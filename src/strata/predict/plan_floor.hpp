@@ -21,8 +21,9 @@ class PlanFloor {
   std::int64_t traffic_bytes() const { return traffic_bytes_; }
   double time_s() const { return time_s_; }
 
-  /// A time that a scheduled plan takes at least under a prefetch; `soonest` stands for any.
-  static double time_of(const PlannedSteps& planned, Prefetch prefetch,
+  /// A time that a scheduled plan takes at least with that capacity under a prefetch; `soonest`
+  /// stands for any. Offloading on demand leaves no more room than looking ahead does.
+  static double time_of(const PlannedSteps& planned, Prefetch prefetch, std::int64_t capacity_bytes,
                         const std::vector<double>& compute_s, double bytes_per_s);
 
   /// A time that any plan made for this capacity takes at least; falls as the capacity grows.

@@ -132,6 +132,19 @@ std::int64_t PlannedSteps::last_write_back_bytes() const {
   return bytes;
 }
 
+// All that is loaded ahead for a step lies on chip while the step before it runs.
+std::int64_t PlannedSteps::late_bytes(StepId step, std::int64_t capacity_bytes) const {
+  const std::int64_t room = step == 0 ? 0 : capacity_bytes - occupied_[step - 1];
+  std::int64_t all = 0;
+  std::int64_t too_large = 0;
+  for (std::uint32_t load = first_loads_[step]; load < first_loads_[step + 1]; ++load) {
+    const std::int64_t bytes = loads_[load].bytes;
+    all += bytes;
+    if (bytes > room) too_large += bytes;
+  }
+  return std::max(too_large, all - std::max<std::int64_t>(room, 0));
+}
+
 void PlannedSteps::schedule_streamed(std::uint32_t u, PlannedStep& planned) {
   const AccessList::Facts& use = list_.facts[u];
   planned.rows_bytes += use.least_bytes;

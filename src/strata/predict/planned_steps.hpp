@@ -77,6 +77,10 @@ class PlannedSteps {
   const PlanTraffic& traffic() const { return traffic_; }
   /// On chip while each step runs, in bytes, if nothing is loaded ahead.
   const std::vector<std::int64_t>& occupied_bytes() const { return occupied_; }
+  /// Of the loads of a step, the bytes that nothing can load ahead: the step before it leaves too
+  /// little room, or there is none. The channel moves them between the end of that step and the
+  /// start of this one.
+  std::int64_t late_bytes(StepId step, std::int64_t capacity_bytes) const;
   /// The loads, by the step from which they are eligible.
   const std::vector<std::uint32_t>& by_eligibility() const { return by_eligibility_; }
   const LoadSizes& sizes() const { return sizes_; }

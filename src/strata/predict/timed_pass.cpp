@@ -34,8 +34,8 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const PassLimits& limits,
   return result_;
 }
 
-// A step lasts as long as its arithmetic and as long as its stream; what the last one changed is
-// written back after it.
+// What nothing can load ahead comes before its step. A step lasts as long as its arithmetic and as
+// long as its stream; what the last one changed is written back after it.
 void TimedPass::find_rest(const std::vector<double>& compute_s) {
   rest_s_.resize(compute_s.size());
   const double s_per_byte = 1 / bytes_per_s_;
@@ -43,7 +43,9 @@ void TimedPass::find_rest(const std::vector<double>& compute_s) {
   for (std::size_t step = compute_s.size(); step-- > 0;) {
     const auto streamed =
         static_cast<double>(steps_[step].stream_in_bytes + steps_[step].stream_out_bytes);
-    rest_s_[step] = rest_s += std::max(compute_s[step], streamed * s_per_byte);
+    const auto late =
+        static_cast<double>(plan_->late_bytes(static_cast<StepId>(step), capacity_bytes_));
+    rest_s_[step] = rest_s += late * s_per_byte + std::max(compute_s[step], streamed * s_per_byte);
   }
 }
 
