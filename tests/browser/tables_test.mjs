@@ -161,12 +161,26 @@ test("the network can be searched and zoomed, and says the shapes", async () => 
   await page.close();
 });
 
+test("a measured page names changes in the order of the terminal: TF32 first", async () => {
+  strata("explain", measured(32), "--json", "e.json");
+  strata("report", measured(32), "--out", "m.html");
+  const own = json("e.json").what_ifs.filter((each) => each.by === "user" && each.gain_s > 0);
+  assert.deepEqual(own.map((each) => each.change).slice(0, 2), ["tf32", "bf16"]);
+  const page = await open("m.html");
+  const shown = await texts(page.locator("#summary .gains .what"));
+  assert.deepEqual(shown.slice(0, 2), ["TF32 for products", "bf16 instead"]);
+  quiet(page);
+  await page.close();
+});
+
 test("a recording shows what the terminal prints of it", async () => {
   strata("trace", `${root}examples/traces/event-sync.json`, "--json", "t.json", "--html", "t.html");
   const { processes, kernels } = json("t.json");
   const [process] = processes;
   assert.equal(kernels.length, process.launches);
   const page = await open("t.html");
+  const advice = process.findings.filter((each) => each.cost_s > 0).map((each) => each.advice);
+  assert.deepEqual(await texts(page.locator("#summary .gains .how")), advice.slice(0, 3), "what can be changed");
   const section = await view(page, "recording");
   const rows = (title) =>
     section.evaluate(

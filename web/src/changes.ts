@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would make an iteration faster: what whoever trains can change, apart from what only another chip has.
 import { h, words, type Child } from "./dom";
-import { explanationOf } from "./findings";
+import { explanationOf, titleOf } from "./findings";
 import type { ExplainedFinding, ExplanationDocument, WhatIf } from "./schema";
 import { format, percent } from "./units";
 import type { Context } from "./view";
@@ -20,7 +20,8 @@ export function changedBy(what: WhatIf): By {
 const known: [RegExp, string, string, "code"?][] = [
   [/^--dtype tf32$/, "TF32 for products", "torch.backends.cuda.matmul.allow_tf32 = True", "code"],
   [/^--amp (\w+)$/, "$1 autocast", "torch.autocast(\"cuda\")", "code"],
-  [/^(bf16|fp16|tf32)$/, "$1 instead", "mixed precision with fp32 master weights"],
+  [/^tf32$/, "TF32 for products", "torch.backends.cuda.matmul.allow_tf32 = True", "code"],
+  [/^(bf16|fp16)$/, "$1 instead", "mixed precision with fp32 master weights"],
   [/^--channels-last$/, "channels-last layout", "model.to(memory_format=torch.channels_last)", "code"],
   [/^--attention sdpa$/, "fused attention", "F.scaled_dot_product_attention", "code"],
   [/^--framework pytorch-compile$/, "fusion by torch.compile", "model = torch.compile(model)", "code"],
@@ -79,12 +80,11 @@ function changeOfFinding(finding: ExplainedFinding, time_s: number): Change {
 
 const mostChanges = 3;
 
-/// The three largest gains. Where fewer changes were predicted, what findings advise follows them.
+/// The first three in the order of strata explain. Where fewer changes were predicted, what findings advise follows.
 export function userChanges(explanation: ExplanationDocument): Change[] {
   const isExpected = Boolean(explanation.expected);
   const own = explanation.what_ifs
     .filter((each) => changedBy(each) === "user" && Boolean(each.is_expected) === isExpected && (each.gain_s ?? 0) > 0)
-    .sort((a, b) => (b.gain_s ?? 0) - (a.gain_s ?? 0))
     .map(changeOf);
   const advised = explanation.findings
     .filter((each) => ownCodes.has(each.code) && Boolean(each.is_expected) === isExpected && each.gain_s > 0)
@@ -125,6 +125,31 @@ function chipItem(what: WhatIf, hasExpected: boolean): HTMLElement {
   );
 }
 
+/// Of a recording nobody predicts what a change would gain: what its findings cost, and what they advise.
+function findingItem(finding: ExplainedFinding): HTMLElement {
+  return h(
+    "li",
+    {},
+    h("strong", { class: "gain rough" }, percent(finding.cost_share)),
+    h(
+      "span",
+      {},
+      h("span", { class: "what" }, ...words(titleOf(finding))),
+      h("span", { class: "how", title: finding.advice }, ...words(finding.advice)),
+    ),
+  );
+}
+
+function costliest(explanation: ExplanationDocument): HTMLElement[] {
+  const found = explanation.findings.filter((each) => each.cost_s > 0 && each.advice !== "");
+  if (found.length === 0)
+    return [h("p", { class: "dim" }, "No change of precision, batch or options is known to help.")];
+  return [
+    h("p", { class: "dim" }, "What it costs now, and what to do about it:"),
+    h("ol", { class: "gains" }, ...found.slice(0, mostChanges).map(findingItem)),
+  ];
+}
+
 export function changesOf(context: Context): HTMLElement | null {
   const explanation = explanationOf(context.part);
   if (!explanation) return null;
@@ -138,9 +163,7 @@ export function changesOf(context: Context): HTMLElement | null {
     "div",
     { class: "changes" },
     h("h3", {}, "What you can change"),
-    changes.length > 0
-      ? h("ol", { class: "gains" }, ...changes.map(changeItem))
-      : h("p", { class: "dim" }, "No change of precision, batch or options is known to help."),
+    ...(changes.length > 0 ? [h("ol", { class: "gains" }, ...changes.map(changeItem))] : costliest(explanation)),
     chips.length > 0 && h("h4", {}, "What another chip could do"),
     chips.length > 0 && h("ul", { class: "chips" }, ...chips.slice(0, 4).map((each) => chipItem(each, hasExpected))),
     count > 0 &&

@@ -60,6 +60,7 @@ std::vector<WhatIf> whole_what_ifs(const ExplainContext& context) {
   if (context.times() == nullptr) return all;
   all.push_back(context.asked(BandwidthTimes{2}));
   all.push_back(context.asked(ThroughputTimes{2}));
+  if (could_allow_tf32(context)) all.push_back(context.asked(InDType{DType::tf32}));
   if (const auto type = lower_precision(context)) all.push_back(context.asked(InDType{*type}));
   if (const PredictionFacts* facts = context.facts()) {
     if (const auto twice = twice_the_capacity(facts->capacity_bytes))

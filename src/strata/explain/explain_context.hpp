@@ -121,5 +121,7 @@ std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes);
 /// The 16-bit type in which the machine multiplies; nothing where the network has one already, or
 /// the machine has no rate for one.
 std::optional<DType> lower_precision(const ExplainContext& context);
+/// Whether the machine multiplies fp32 faster with TF32, which changes nothing else.
+bool could_allow_tf32(const ExplainContext& context);
 
 }  // namespace strata

@@ -202,7 +202,16 @@ TEST(Explain, a_shorter_type_halves_bytes_and_uses_matrix_units) {
   machine.peaks.back().dtype = DType::tf32;
   machine.peaks.back().unit = ComputeUnit::matrix;
   const Explanation with_tf32 = explain({.profile = profile, .machine = machine});
-  EXPECT_EQ(with_code(with_tf32, FindingCode::wide_type)[0].advice.find("allow TF32 first"), 0U);
+  const ProfileFinding wide = with_code(with_tf32, FindingCode::wide_type)[0];
+  EXPECT_EQ(wide.advice.find("allow TF32 first"), 0U);
+  ASSERT_EQ(wide.what_ifs.size(), 2U);
+  EXPECT_EQ(text_of(wide.what_ifs[0].change), "tf32");  // first, although it saves less
+  EXPECT_LT(wide.what_ifs[0].gain_s(), wide.what_ifs[1].gain_s());
+  const auto place = [&](const char* change) {
+    return std::find_if(with_tf32.what_ifs.begin(), with_tf32.what_ifs.end(),
+                        [&](const WhatIf& what_if) { return text_of(what_if.change) == change; });
+  };
+  EXPECT_LT(place("tf32"), place("fp16"));
 }
 
 TEST(Explain, backward_is_held_against_its_arithmetic) {

@@ -89,6 +89,14 @@ struct WhoChanges {
   ChangedBy operator()(const Computed&) const { return ChangedBy::supposed; }
 };
 
+/// In which type a change lets products be computed; nothing: it is about something else.
+std::optional<DType> type_of_products(const Change& change) {
+  if (const auto* type = std::get_if<InDType>(&change)) return type->dtype;
+  const auto* option = std::get_if<OptionSet>(&change);
+  if (option == nullptr || (option->name != "dtype" && option->name != "amp")) return std::nullopt;
+  return dtype_named(option->value);
+}
+
 }  // namespace
 
 std::span<const FindingKind> finding_kinds() { return all_kinds; }
@@ -122,15 +130,14 @@ void sort_by_gain(std::vector<WhatIf>& what_ifs) {
     if (a.time_s.has_value() != b.time_s.has_value()) return a.time_s.has_value();
     return a.gain_s() > b.gain_s();
   });
-  const auto sets = [](std::string_view name) {
-    return [name](const WhatIf& what_if) {
-      const auto* option = std::get_if<OptionSet>(&what_if.change);
-      return option != nullptr && option->name == name;
-    };
-  };
-  const auto amp = std::find_if(what_ifs.begin(), what_ifs.end(), sets("amp"));
-  const auto tf32 = std::find_if(amp, what_ifs.end(), sets("dtype"));
-  if (tf32 != what_ifs.end()) std::rotate(amp, tf32, tf32 + 1);
+  const auto lower = std::find_if(what_ifs.begin(), what_ifs.end(), [](const WhatIf& what_if) {
+    const auto type = type_of_products(what_if.change);
+    return type && bytes_per_element(*type) < bytes_per_element(DType::tf32);
+  });
+  const auto tf32 = std::find_if(lower, what_ifs.end(), [](const WhatIf& what_if) {
+    return type_of_products(what_if.change) == DType::tf32;
+  });
+  if (tf32 != what_ifs.end()) std::rotate(lower, tf32, tf32 + 1);
 }
 
 double ProfileFinding::gain_s() const {

@@ -149,7 +149,7 @@ struct ProfileFinding {
 };
 
 /// The largest gain first; what only another machine gives behind what a user can change, and TF32
-/// before autocast, which asks for more.
+/// before types of 16 bits, which ask for more.
 void sort_by_gain(std::vector<WhatIf>& what_ifs);
 
 }  // namespace strata

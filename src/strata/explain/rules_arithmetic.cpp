@@ -90,6 +90,11 @@ std::optional<DType> lower_precision(const ExplainContext& context) {
   return std::nullopt;
 }
 
+bool could_allow_tf32(const ExplainContext& context) {
+  return context.profile().subject.dtype == name_of(DType::fp32) &&
+         has_matrix_units(context.machine(), DType::tf32);
+}
+
 void find_wide_type(const ExplainContext& context, Findings& found) {
   const auto lower = lower_precision(context);
   if (!lower || context.times() == nullptr) return;
@@ -105,13 +110,11 @@ void find_wide_type(const ExplainContext& context, Findings& found) {
   finding.evidence = {
       {fmt::format("{} products", name_of(own)), now.flop_per_s, Measure::flop_per_s},
       {fmt::format("{} products", name_of(*lower)), then.flop_per_s, Measure::flop_per_s}};
-  const std::vector<Peak>& peaks = context.machine().peaks;
-  const bool has_tf32 =
-      own == DType::fp32 && std::any_of(peaks.begin(), peaks.end(),
-                                        [](const Peak& peak) { return peak.dtype == DType::tf32; });
+  const bool has_tf32 = could_allow_tf32(context);
   finding.advice = fmt::format(
       "{}train in mixed precision: {} with fp32 master weights (--master-weights); watch the loss",
       has_tf32 ? "allow TF32 first: nothing else changes; then " : "", name_of(*lower));
+  if (has_tf32) finding.what_ifs.push_back(context.asked(InDType{DType::tf32}));
   finding.what_ifs.push_back(context.asked(InDType{*lower}));
   found.push_back(std::move(finding));
 }
