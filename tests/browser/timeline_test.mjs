@@ -213,7 +213,7 @@ test("titles name the thing: sweeps, rooflines and comparisons of three", async 
   strata("compare", "l1.json", "l2.json", "l4.json", "--html", "three.html");
   strata("roofline", "l1.json", "--html", "roof.html");
   strata("sweep", "lenet5", "--on", "rtx-2080-ti", "--capacity", "1MB:2MB:1MB", "--csv", "s.csv", "--html", "s.html");
-  const wanted = { "three.html": /l1.*l2.*l4.*compared/, "roof.html": /lenet5.*predicted.* on NVIDIA H100/i, "s.html": /Sweep of lenet5.*capacity/ };
+  const wanted = { "three.html": /batch 1, fp32.*l1.*batch 2, fp32.*l2.*batch 4, fp32.*l4.*compared/, "roof.html": /lenet5.*predicted.* on NVIDIA H100/i, "s.html": /Sweep of lenet5.*capacity/ };
   for (const [file, pattern] of Object.entries(wanted)) {
     const page = await open(file);
     assert.match(await page.locator("h1").textContent(), pattern);

@@ -34,9 +34,16 @@ export function profileTitle({ model, machine, evidence, kind }: ProfileDocument
   return joined([on ? `${head} on ${on}` : head, how]);
 }
 
-function sideTitle(label: ComparedLabel): string {
+/// A comparison does not hold the batch; the profile of that name beside it does.
+function batchOf(parts: Part[], label: ComparedLabel): string {
+  const own = parts.find((part) => part.name === label.file && isProfile(part.document));
+  const batch = own && isProfile(own.document) && own.document.model?.batch;
+  return batch ? `batch ${batch}` : "";
+}
+
+function sideTitle(parts: Part[], label: ComparedLabel): string {
   const on = label.machine_title || label.machine;
-  const head = joined([label.title || label.network || label.file, label.dtype]);
+  const head = joined([label.title || label.network || label.file, batchOf(parts, label), label.dtype]);
   return `${on ? `${head} on ${on}` : head} (${joined([label.times ?? label.evidence, label.file])})`;
 }
 
@@ -46,7 +53,7 @@ function comparisonTitle(parts: Part[]): string {
     document.kind === "comparison" ? [document as ComparisonDocument] : [],
   );
   const sides = documents.flatMap((document, at) => (at === 0 ? [document.a, document.b] : [document.b]));
-  return `${listed(sides.map(sideTitle))}, compared`;
+  return `${listed(sides.map((side) => sideTitle(parts, side)))}, compared`;
 }
 
 function sweepTitle(document: SweepDocument): string {
