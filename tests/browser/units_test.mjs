@@ -20,6 +20,8 @@ assert.equal(format(616e9, "bytes/s"), "616 GB/s");
 assert.equal(format(13.45e12, "flop/s"), "13.5 TFLOP/s");
 assert.equal(formatTick(2 ** 25, "capacity"), "32 MiB");
 assert.equal(formatTick(1e8, "bytes"), "100 MB");
+assert.equal(formatTick(1e-10, "s"), "100 ps");
+assert.equal(formatTick(1e-13, "s"), "100 fs");
 
 // Which of both is in the name.
 for (const key of ["capacity_bytes", "footprint_bytes", "peak_memory_bytes", "scratch_bytes", "memory.L2.capacity_bytes"])

@@ -63,7 +63,7 @@ function seconds(value: number): string {
 
 /// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
 export function formatTick(value: number, unit: Unit): string {
-  if (unit === "s" && value > 0 && value < 1e-12) return `${value.toExponential(0)} s`;
+  if (unit === "s" && value > 0 && value < 0.9995e-12) return `${Number((value * 1e15).toPrecision(3))} fs`;
   return format(value, unit)
     .replace(/(\d)\.0+(?=\D|$)/, "$1")
     .replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");

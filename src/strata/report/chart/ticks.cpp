@@ -96,7 +96,10 @@ std::string label_of(double value, Quantity quantity, int digits) {
   const double size = std::fabs(value);
   if (quantity == Quantity::share) return fmt::format("{:.{}g} %", 100 * value, digits + 1);
   if (value == 0) return fmt::format("0{}", base_unit(quantity));
-  const double smallest = quantity == Quantity::seconds ? 1e-9 : 1;
+  if (quantity == Quantity::seconds && size < 1e-9)  // as the page writes it
+    return size < 1e-12 ? fmt::format("{:.{}g} fs", 1e15 * value, std::max(digits, 3))
+                        : fmt::format("{:.{}g} ps", 1e12 * value, std::max(digits, 3));
+  const double smallest = quantity == Quantity::seconds ? 0 : 1;
   if (size < smallest) return fmt::format("{:.{}g}{}", value, digits, base_unit(quantity));
   switch (quantity) {
     case Quantity::bytes: return format_bytes(value, digits);

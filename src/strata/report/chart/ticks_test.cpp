@@ -109,6 +109,8 @@ TEST(Ticks, have_the_units_that_people_expect) {
             (std::vector<std::string>{"16 MiB", "64 MiB", "256 MiB", "1 GiB"}));
   EXPECT_EQ(log_ticks({1e-5, 1e-2}, 4, Quantity::seconds).labels,
             (std::vector<std::string>{"10 µs", "100 µs", "1 ms", "10 ms"}));
+  EXPECT_EQ(log_ticks({1e-13, 1e-8}, 8, Quantity::seconds).labels,
+            (std::vector<std::string>{"100 fs", "1 ps", "10 ps", "100 ps", "1 ns", "10 ns"}));
   EXPECT_EQ(log_ticks({0.01, 1e5}, 8, Quantity::number).labels,
             (std::vector<std::string>{"0.01", "0.1", "1", "10", "100", "1000", "10 K", "100 K"}));
 }
