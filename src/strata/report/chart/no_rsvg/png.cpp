@@ -8,9 +8,9 @@ namespace strata {
 
 std::string svg_to_png(std::string_view, double) {
   fail(ErrorKind::environment,
-       "PNG and PDF pictures need librsvg, which this strata was built without; install "
-       "librsvg2-dev and "
-       "build again, or take the SVG files");
+       "PNG and PDF pictures need librsvg, which this strata was built without: install "
+       "librsvg2-dev (apt-get install librsvg2-dev, or ./strata setup --all) and build again; SVG "
+       "works without it: --out FILE.svg");
 }
 
 bool has_png() { return false; }

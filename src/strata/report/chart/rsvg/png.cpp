@@ -41,7 +41,10 @@ RsvgFunctions load_rsvg() {
   // Never closed: GLib does not support that. What it depends on is found through it.
   void* const library = ::dlopen(STRATA_RSVG_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    fail(ErrorKind::environment, "the library that draws PNG cannot be loaded: {}", ::dlerror());
+    fail(ErrorKind::environment,
+         "the library that draws PNG and PDF cannot be loaded ({}): install librsvg2-2; SVG works "
+         "without it: --out FILE.svg",
+         ::dlerror());
   RsvgFunctions rsvg{};
   find_rsvg_function(library, "rsvg_handle_new_from_data", rsvg.new_from_data);
   find_rsvg_function(library, "rsvg_handle_get_intrinsic_size_in_pixels", rsvg.size_in_pixels);
