@@ -14,7 +14,7 @@ TEST(Doctor, finds_something_to_say_of_every_area_and_is_never_a_failure) {
   const Outcome outcome = run({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* area : {"build\n", "\nCPU\n", "\nGPU\n"})
+  for (const char* area : {"build\n", "\nPython\n", "\nCPU\n", "\nGPU\n"})
     EXPECT_NE(outcome.out.find(area), std::string::npos) << area;
   const Outcome json = run({"doctor", "--json", "-"});
   EXPECT_EQ(json.exit_code, 0);

@@ -35,12 +35,16 @@ struct ReadinessSources {
   std::filesystem::path root = "/";  ///< of /proc and /sys
   /// Value of an environment variable; empty: not set.
   std::function<std::string(const char* name)> environment;
+  /// What a shell command prints; empty: it prints nothing, or cannot be run.
+  std::function<std::string(const char* command)> output_of = {};
 };
 ReadinessSources this_computer();
 
 /// Optional parts of this build, from lines "name<tab>yes|no<tab>what for<tab>what is lost
 /// without".
 std::vector<ReadyItem> build_readiness(std::string_view parts);
+/// Whether the Python that a user calls finds the package, and how it comes there.
+ReadyItem python_readiness(const ReadinessSources& sources);
 /// Loops run several times as fast in the CPU's own vectors as in those that every CPU has.
 ReadyItem vector_readiness(const cpu::VectorUnit& unit);
 /// Clocks, governor, throttling, allowance, counters of the CPU.

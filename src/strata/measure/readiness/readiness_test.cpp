@@ -48,6 +48,20 @@ const ReadyItem& item_named(const std::vector<ReadyItem>& items, std::string_vie
   return found == items.end() ? none : *found;
 }
 
+TEST(Readiness, says_whether_python_finds_the_package) {
+  const auto with = [](std::string output) {
+    return python_readiness({"/", {}, [output](const char*) { return output; }});
+  };
+  const ReadyItem there = with("3.11.2\n0.9.0\n/lib/strata/__init__.py\n");
+  EXPECT_EQ(there.state, ReadyState::ready);
+  EXPECT_EQ(there.finding, "version 0.9.0 in /lib/strata/__init__.py, Python 3.11.2");
+  const ReadyItem absent = with("3.11.2\n");
+  EXPECT_EQ(absent.state, ReadyState::missing);
+  EXPECT_EQ(absent.finding, "not installed: Python 3.11.2 finds no package strata");
+  EXPECT_NE(absent.remedy.find("pip install ."), std::string::npos);
+  EXPECT_NE(with("").remedy.find("apt-get install python3"), std::string::npos);
+}
+
 TEST(Readiness, parts_of_the_build_are_those_that_cmake_chose) {
   const auto items = build_readiness(
       "onnx\tyes\tONNX files\tONNX files are refused\n"
