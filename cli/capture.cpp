@@ -29,9 +29,10 @@ constexpr Argument capture_arguments[] = {
      .is_required = false,
      .repeats = true}};
 
-void tell_capture(const std::vector<std::string>& sentences) {
+/// `mark` says what kind of message it is: "warning: ".
+void tell_capture(const std::vector<std::string>& sentences, std::string_view mark = "") {
   for (const std::string& sentence : sentences)
-    print_to_stderr(fmt::format("strata capture: {}\n", sentence));
+    print_to_stderr(fmt::format("strata capture: {}{}\n", mark, sentence));
 }
 
 /// The recordings of logs that have something in them.
@@ -115,7 +116,8 @@ int run_capture(const Request& request) {
   ScratchFolder folder = ScratchFolder::beside(file, "logs");
   CapturedRun run = run_captured(command, library, folder.path(), options);
   if (given.has(capture_keep_flag)) folder.keep();
-  tell_capture(what_happened(run, options));
+  const bool has_any = std::any_of(run.logs.begin(), run.logs.end(), has_records);
+  tell_capture(what_happened(run, options), has_any ? "" : "warning: ");
   const int code = exit_code_of_run(run, options);
   std::vector<Recording> recordings = recordings_of(run.logs);
   if (recordings.empty()) return code;

@@ -70,6 +70,7 @@ TEST(Capture, a_program_without_cuda_is_told_as_such) {
   const Outcome outcome = capture(folder, {"--", "sh", "-c", "echo hello; exit 3"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.out, "hello\n");
+  EXPECT_NE(outcome.err.find("strata capture: warning: nothing was recorded: "), std::string::npos);
   EXPECT_NE(outcome.err.find("never initialised CUDA"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
