@@ -6,6 +6,7 @@
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/predict_flags.hpp"
 #include "cli/progress.hpp"
 #include "strata/api/page.hpp"
 #include "strata/base/error.hpp"
@@ -38,12 +39,14 @@ constexpr Argument measure_arguments[] = {{.name = "MODEL",
                                            .offer = Offer::model,
                                            .is_required = false,
                                            .repeats = true}};
+/// How it is measured.
+constexpr std::array<Flag, 10> protocol_flags = {
+    measure_iterations_flag, measure_warm_up_flag, optimizer_flag,       loss_flag,
+    measure_conv_flag,       measure_graph_flag,   measure_metrics_flag, measure_kernels_flag,
+    measure_no_patch_flag,   measure_seed_flag};
 constexpr auto measure_flags = joined_flags(
-    std::array<Flag, 1>{measure_device_flag}, size_flags,
-    std::array<Flag, 11>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
-                         optimizer_flag, loss_flag, measure_conv_flag, measure_graph_flag,
-                         measure_metrics_flag, measure_kernels_flag, measure_no_patch_flag,
-                         measure_seed_flag},
+    std::array<Flag, 1>{measure_device_flag}, size_flags, std::array<Flag, 1>{measure_all_flag},
+    protocol_flags,
     std::array<Flag, 8>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
                         measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);
@@ -84,6 +87,21 @@ std::unique_ptr<TrainableModel> prepared(const Arguments& given, std::string_vie
       trainable_model(load_model(model, import_options(given)), request);
   warn(made->graph.warnings);
   return made;
+}
+
+/// What was asked, as the profile holds it: its numbers can be measured again from any folder.
+std::string measured_request(const Arguments& given) {
+  RequestText words{.model = std::string(given.word(0)),
+                    .import = import_options(given),
+                    .machine = std::string(given.value(measure_on_flag).value_or("")),
+                    .settings = {},
+                    .preset = {},
+                    .sizes = model_sizes(given),
+                    .options = {}};
+  add_given(words, given, std::array<Flag, 2>{measure_device_flag, inference_flag});
+  add_given(words, given, protocol_flags);
+  remember_files(words);
+  return to_json(words);
 }
 
 /// The device that was asked for. It stays open from network to network: what it found fastest for
@@ -149,12 +167,12 @@ int run_one(const Request& request) {
   if (!measured.has_times()) return report_interrupt();
   const MeasurementSummary& summary = measured.summary;
   OutputFiles outputs(given);
-  outputs.write(measure_json_flag,
-                [&] { return to_json(summary, {.command = request.command_line}); });
+  const Provenance provenance{.command = request.command_line, .request = measured_request(given)};
+  outputs.write(measure_json_flag, [&] { return to_json(summary, provenance); });
   outputs.write(measure_csv_flag, [&] { return to_csv(summary); });
   outputs.write(measure_trace_flag, [&] { return to_trace(summary); });
   outputs.write(html_flag, [&] {
-    const PageSection part = page_section(measured, {.command = request.command_line});
+    const PageSection part = page_section(measured, provenance);
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(summary, view, request.style));

@@ -7,16 +7,6 @@
 namespace strata {
 namespace {
 
-// The values of flags that set_option knows by the same name.
-template <std::size_t count>
-void add_given(RequestText& words, const Arguments& given, const std::array<Flag, count>& flags) {
-  for (const Flag& flag : flags) {
-    if (!given.has(flag)) continue;
-    const bool is_switch = flag.value.empty();
-    words.options.emplace_back(flag.name, is_switch ? "true" : *given.value(flag));
-  }
-}
-
 /// As load_machine takes it.
 std::string machine_word(const Arguments& given) {
   if (const auto name = given.value(on_flag)) return std::string(*name);
@@ -25,6 +15,14 @@ std::string machine_word(const Arguments& given) {
 }
 
 }  // namespace
+
+void add_given(RequestText& words, const Arguments& given, std::span<const Flag> flags) {
+  for (const Flag& flag : flags) {
+    if (!given.has(flag)) continue;
+    const bool is_switch = flag.value.empty();
+    words.options.emplace_back(flag.name, is_switch ? "true" : *given.value(flag));
+  }
+}
 
 Machine machine_of(const Arguments& given) {
   const auto name = given.value(on_flag);

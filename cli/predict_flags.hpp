@@ -7,6 +7,7 @@
 #include "strata/strata.hpp"
 
 #include <array>
+#include <span>
 #include <string_view>
 
 /// What every command that predicts asks for in the same words.
@@ -136,6 +137,9 @@ inline constexpr auto prediction_flags =
 
 /// The machine that the flags ask for, with what --set changes.
 Machine machine_of(const Arguments& given);
+
+/// Adds the values of those flags that are given, by their names.
+void add_given(RequestText& words, const Arguments& given, std::span<const Flag> flags);
 
 /// Everything else.
 /// What the flags ask of a prediction of the first word, as data.

@@ -45,6 +45,10 @@ TEST(Measure, writes_a_profile_that_other_commands_read) {
     EXPECT_NE(row["implementation"], "") << row["layer"] << ": nobody knows what computed it";
   }
   EXPECT_FALSE(json_in(trace)["traceEvents"].empty());
+  const Json& request = json["provenance"]["request"];
+  EXPECT_EQ(request["model"], "lenet5");
+  EXPECT_EQ(request["sizes"]["batch"], 4);
+  EXPECT_EQ(request["options"], (Json{{"iterations", "2"}}));
 
   const Outcome roofline = run({"roofline", profile, "--on", "graviton4", "--by", "type"});
   EXPECT_EQ(roofline.exit_code, 0) << roofline.err;

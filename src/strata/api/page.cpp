@@ -121,7 +121,8 @@ PageSection page_section(const MeasuredModel& measured, const Provenance& proven
   const MeasurementSummary& summary = measured.summary;
   PageSection part{.name = name_or(summary.title, summary.network),
                    .document = to_json(summary, provenance)};
-  add_model(part, measured.model->bound, summary.training.inference, provenance);
+  const Provenance of_rest{.command = provenance.command};
+  add_model(part, measured.model->bound, summary.training.inference, of_rest);
   if (!measured.machine) {
     part.notes.emplace_back(
         "no findings and no rooflines: no machine is known for this device; give --on MACHINE, or "
@@ -130,9 +131,9 @@ PageSection page_section(const MeasuredModel& measured, const Provenance& proven
   }
   const Profile& profile = summary.measured.profile;
   make_or_note(part, "findings", [&] {
-    add_explanation(part, explain({.profile = profile, .machine = *measured.machine}), provenance);
+    add_explanation(part, explain({.profile = profile, .machine = *measured.machine}), of_rest);
   });
-  add_rooflines(part, profile, *measured.machine, provenance);
+  add_rooflines(part, profile, *measured.machine, of_rest);
   return part;
 }
 

@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-/// What was asked of a prediction, as data: its document holds it, so that whoever reads the
-/// document can make the prediction again.
+/// What was asked of a prediction or a measurement, as data: its document holds it, so that whoever
+/// reads the document can ask again.
 namespace strata {
 
 /// Everything in the words that load_model, load_machine, set_field and set_option take.
 struct RequestText {
   std::string model;
   ImportOptions import;
-  std::string machine;
+  std::string machine;                ///< of a measurement: empty unless roofs were named
   std::vector<std::string> settings;  ///< "machine.memory.L2.capacity_bytes=128MB"
   std::string preset;                 ///< empty: none
   ModelSizes sizes;
