@@ -159,7 +159,11 @@ ParallelSummary ParallelModel::predict(const Strategy& strategy, WantEvents want
   summary.stages.resize(stages);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     std::string& text = summary.stages[i % stages];
-    text += (text.empty() ? "" : "; ") + units_text(costs.names, chunks[i]);
+    constexpr std::size_t most_named = 2;  // chunks of a stage
+    if (i / stages < most_named)
+      text += (text.empty() ? "" : "; ") + units_text(costs.names, chunks[i]);
+    else if (i / stages == most_named)
+      text += "; …";
   }
   summary.limit_s = limit_s(summary.result);
   return summary;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/parallel/planner.hpp"
 
-#include "strata/base/error.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +52,20 @@ StrategyPlanner::StrategyPlanner(const Graph& graph, const Cluster& cluster,
 const SplitGraph& StrategyPlanner::split_of(std::int64_t tensor_ranks) {
   const auto known = splits_.find(tensor_ranks);
   if (known != splits_.end()) return known->second;
-  return splits_.emplace(tensor_ranks, split_tensors(graph_, tensor_ranks)).first->second;
+  if (const auto refused = refusals_.find(tensor_ranks); refused != refusals_.end())
+    throw refused->second;
+  try {
+    return splits_.emplace(tensor_ranks, split_tensors(graph_, tensor_ranks)).first->second;
+  } catch (const Error& error) {
+    refusals_.emplace(tensor_ranks, error);
+    throw;
+  }
+}
+
+bool StrategyPlanner::keeps_scores() {
+  Strategy alone;
+  alone.micro_batches = samples_;
+  return costs_of(alone).keeps_scores;
 }
 
 const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {

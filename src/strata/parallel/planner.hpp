@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/error.hpp"
 #include "strata/parallel/rank_memory.hpp"
 #include "strata/parallel/simulate.hpp"
 
@@ -41,6 +42,8 @@ class StrategyPlanner {
   std::vector<RankMemory> memory_of(const Strategy& strategy);
 
   const RankCosts& costs_of(const Strategy& strategy);
+  /// Whether selective recomputation has anything to drop: scores of attention that are kept.
+  bool keeps_scores();
   const SplitGraph& split_of(std::int64_t tensor_ranks);
 
  private:
@@ -50,6 +53,7 @@ class StrategyPlanner {
   Binding binding_;
   std::int64_t samples_ = 0;
   std::map<std::int64_t, SplitGraph> splits_;
+  std::map<std::int64_t, Error> refusals_;  // of splits
   using CostKey = std::tuple<std::int64_t, bool, std::int64_t, RankRecompute>;
   std::map<CostKey, RankCosts> costs_;
 };

@@ -187,20 +187,22 @@ class CostSheet {
         }
       }
     }
+    for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+      if (unit[id] == ~std::size_t{0}) continue;
+      const BoundTensor& tensor = whole_.bound.tensors[id];
+      UnitCost& cost = result_.units[unit[id]];
+      cost.weight_bytes += tensor.bytes;
+      if (!tensor.wants_gradient) continue;
+      cost.gradient_bytes += tensor.bytes;
+      cost.parameters += tensor.elements;
+      ++cost.tensors;
+    }
     for (const Value& value : whole_.program.values) {
-      const bool has_unit = unit[value.tensor] != ~std::size_t{0};
-      if (value.kind == ValueKind::weight && has_unit) {
-        UnitCost& cost = result_.units[unit[value.tensor]];
-        cost.weight_bytes += value.bytes;
-        ++cost.tensors;
-        cost.parameters += whole_.bound.tensors[value.tensor].elements;
-      } else if (value.kind == ValueKind::weight_gradient && has_unit) {
-        result_.units[unit[value.tensor]].gradient_bytes += value.bytes;
-      } else if (value.kind == ValueKind::state && has_unit) {
+      const bool is_of_unit = unit[value.tensor] != ~std::size_t{0};
+      if (value.kind == ValueKind::state && is_of_unit)
         result_.units[unit[value.tensor]].state_bytes += value.bytes;
-      } else if (value.is_given) {
+      else if (value.is_given && !is_of_unit)
         result_.other_bytes += value.bytes;
-      }
     }
   }
 
@@ -214,6 +216,7 @@ class CostSheet {
     for (NodeId node = 0; node < split_.graph.nodes.size(); ++node) {
       result_.units[units_.of_node[node]].saved_bytes += of(node);
       saved += whole_.memory.saved_by_node[node];
+      result_.keeps_scores |= whole_.memory.scores_by_node[node] > 0;
     }
     result_.units.back().saved_bytes += whole_.memory.saved_by_loss;
     saved += whole_.memory.saved_by_loss;

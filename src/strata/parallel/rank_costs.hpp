@@ -58,6 +58,7 @@ struct RankCosts {
   std::vector<std::string> names;  ///< of units
   std::vector<UnitCost> units;
   std::vector<SharedWeight> shared;
+  bool keeps_scores = false;         ///< of attention, for backward
   double start_s = 0;                ///< of the host, before the first call
   double low = 1, high = 1;          ///< the interval of kernels and host over the expected time
   std::int64_t working_bytes = 0;    ///< the most that steps make for one another

@@ -26,10 +26,10 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 /// Adds every way to pipeline, split states and recompute, with the ranks given.
 void add_variants(std::vector<Strategy>& all, const Strategy& ranks, const Cluster& cluster,
                   std::int64_t samples, const SearchSpace& space) {
-  const auto recomputes = space.has_recompute_choice
-                              ? std::vector{RankRecompute::none, RankRecompute::selective,
-                                            RankRecompute::full}
-                              : std::vector{RankRecompute::none};
+  std::vector recomputes = {RankRecompute::none};
+  if (space.has_recompute_choice) recomputes.push_back(RankRecompute::full);
+  if (space.has_recompute_choice && space.has_selective)
+    recomputes.push_back(RankRecompute::selective);
   for (const std::int64_t micro_batches : divisors(samples / ranks.data)) {
     Strategy strategy = ranks;
     strategy.micro_batches = micro_batches;
@@ -103,7 +103,9 @@ std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samp
 StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluster,
                                  std::int64_t device_memory_bytes, const SearchSpace& space,
                                  const SearchProgress& progress) {
-  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), space);
+  SearchSpace wanted = space;
+  wanted.has_selective &= planner.keeps_scores();
+  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), wanted);
   StrategySearch search;
   std::set<std::string> reasons;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -33,6 +33,7 @@ struct StrategySearch {
 struct SearchSpace {
   std::int64_t most_chunks = 8;      ///< of layers per stage
   bool has_recompute_choice = true;  ///< else the strategy keeps everything
+  bool has_selective = true;         ///< recomputation of scores is among them
 };
 
 /// Every strategy that the devices and the samples allow, whatever the network.

@@ -69,9 +69,8 @@ std::vector<LayerChunk> make_chunks(const RankCosts& costs, const Strategy& stra
   const auto parts = static_cast<std::size_t>(strategy.pipeline * strategy.chunks);
   if (costs.units.size() < parts)
     fail(ErrorKind::unsupported,
-         "pp={} x v={}: the network has {} places to be cut at, one tensor wide, so that at most "
-         "{} stages go",
-         strategy.pipeline, strategy.chunks, costs.units.size() - 1, costs.units.size());
+         "pp x v of more than {}: the network can be cut at {} places, where one tensor goes on",
+         costs.units.size(), costs.units.size() - 1);
   std::vector<double> times;
   for (const UnitCost& unit : costs.units)
     times.push_back(unit.forward.device_s + unit.backward.device_s);

@@ -154,8 +154,12 @@ std::string to_text(const ParallelChoice& choice, std::size_t top, const TextSty
                      format_capacity(static_cast<double>(outcomes[i].memory_bytes))});
     text += "\n" + front.to_text(style);
   }
-  for (const std::string& reason : choice.search.refused)
-    text += fmt::format("\nnot possible: {}", printable(reason));
+  constexpr std::size_t most_reasons = 4;
+  for (std::size_t i = 0; i < std::min(most_reasons, choice.search.refused.size()); ++i)
+    text += fmt::format("\nnot possible: {}", printable(choice.search.refused[i]));
+  if (choice.search.refused.size() > most_reasons)
+    text += fmt::format("\nnot possible: {} more, in --json",
+                        choice.search.refused.size() - most_reasons);
   return text + (choice.search.refused.empty() ? "" : "\n");
 }
 
