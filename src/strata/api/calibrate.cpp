@@ -246,7 +246,7 @@ CalibrateResult calibrate(const Machine& machine, const CalibrateRequest& reques
 
 void fit_calibration(Calibration& calibration) {
   fit(calibration, calibration.rates ? gpu_rates(*calibration.rates)
-                                     : gpu_rates(load_machine(calibration.machine)));
+                                     : gpu_rates(load_recorded_machine(calibration.machine)));
 }
 
 }  // namespace strata

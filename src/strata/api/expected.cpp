@@ -43,7 +43,7 @@ std::shared_ptr<const Calibration> numbers_for(const Calibration& calibration,
 
 GpuRates rates_measured_on(const Calibration& calibration) {
   return calibration.rates ? gpu_rates(*calibration.rates)
-                           : gpu_rates(load_machine(calibration.machine));
+                           : gpu_rates(load_recorded_machine(calibration.machine));
 }
 
 /// Kernels of another GPU are other kernels. Nine of ten published runs on four GPUs are within 13

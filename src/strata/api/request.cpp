@@ -62,7 +62,7 @@ PredictRequest request_of(const RequestText& words) {
 }
 
 Machine machine_of(const RequestText& words) {
-  Machine machine = load_machine(words.machine);
+  Machine machine = load_recorded_machine(words.machine);
   for (const std::string& assignment : words.settings) set_field(machine, assignment);
   return machine;
 }

@@ -90,7 +90,7 @@ Machine machine_for(const AskedRoofs& asked, std::string_view own) {
     machine = asked.otherwise ? asked.otherwise() : load_machine("h100-sxm");
   } else {
     try {
-      machine = load_machine(own);
+      machine = load_recorded_machine(own);
     } catch (Error& error) {
       error.add_context("the machine of the profile (give --on)");
       throw;

@@ -140,7 +140,8 @@ std::vector<ValidatedRun> validate(const TruthSet& truth,
                                    const std::function<void(std::size_t, std::size_t)>& progress) {
   std::map<std::string, Machine> machines;
   for (const MeasuredRun& run : truth.runs) {
-    if (!machines.contains(run.machine)) machines.emplace(run.machine, load_machine(run.machine));
+    if (!machines.contains(run.machine))
+      machines.emplace(run.machine, load_recorded_machine(run.machine));
   }
   std::vector<ValidatedRun> runs;
   for (const MeasuredRun& measured : truth.runs) {

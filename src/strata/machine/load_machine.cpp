@@ -43,6 +43,10 @@ Machine read_file(const fs::path& path) {
   }
 }
 
+bool names_file(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".json");
+}
+
 FindMachine& found_elsewhere() {
   static FindMachine find;
   return find;
@@ -87,9 +91,7 @@ std::vector<Field> fields(Machine& machine) {
 void also_find_machines(FindMachine find) { found_elsewhere() = std::move(find); }
 
 Machine load_machine(std::string_view name_or_path) {
-  const bool is_file =
-      name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
-  if (is_file) return read_file(fs::path(name_or_path));
+  if (names_file(name_or_path)) return read_file(fs::path(name_or_path));
   std::vector<std::string> names;
   for (const Machine& machine : shipped_machines()) {
     if (same_name(machine.name, name_or_path)) return machine;
@@ -100,6 +102,14 @@ Machine load_machine(std::string_view name_or_path) {
   }
   fail(ErrorKind::input, "no machine named '{}'{} (strata machine list; a file ends in .json)",
        name_or_path, did_you_mean(name_or_path, names));
+}
+
+Machine load_recorded_machine(std::string_view name_or_path) {
+  std::error_code problem;
+  const fs::path path(name_or_path);
+  if (names_file(name_or_path) && fs::exists(path, problem) && !fs::is_regular_file(path, problem))
+    fail(ErrorKind::input, "{}: expected a file, got a folder, a device or a pipe", name_or_path);
+  return load_machine(name_or_path);
 }
 
 std::vector<std::string> fields_of(const Machine& machine) {

@@ -18,6 +18,10 @@ namespace strata {
 /// file. Errors name the file, or suggest the nearest names.
 Machine load_machine(std::string_view name_or_path);
 
+/// The same for a name that stands in a file, as that of a profile's machine: a pipe or a device is
+/// refused (input), as whoever sent the file must not make others wait for it.
+Machine load_recorded_machine(std::string_view name_or_path);
+
 /// Asked for a name that no shipped machine has: finds machines of the user. To
 /// be set before machines are loaded.
 using FindMachine = std::function<std::optional<Machine>(std::string_view name)>;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <functional>
@@ -34,6 +35,17 @@ TEST(LoadMachine, every_shipped_name_and_its_file) {
     std::ofstream(path) << file.text;
     EXPECT_EQ(load_machine(path.string()).name, file.name);
   }
+}
+
+TEST(LoadMachine, nobody_waits_for_a_pipe_that_a_file_names) {
+  const test::TemporaryFolder folder;
+  const std::string pipe = (folder.path() / "pipe.json").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string refusal = refusal_while(ErrorKind::input, [&] { load_recorded_machine(pipe); });
+  EXPECT_NE(refusal.find("pipe.json: expected a file, got a folder, a device or a pipe"),
+            std::string::npos)
+      << refusal;
+  EXPECT_EQ(load_recorded_machine("k40c").name, "k40c");
 }
 
 TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
