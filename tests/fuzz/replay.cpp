@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds files to a fuzz target in a build without libFuzzer: replay [--mutate SECONDS KEPT]
+// Feeds files to a fuzz target in a build without libFuzzer: TARGET [--mutate SECONDS KEPT]
 // FILE-OR-FOLDER... Every build thereby compiles the targets and runs their corpus, so that they
 // cannot rot and what was found once stays fixed. With --mutate it then changes those files at
 // random for so long, without the guidance that libFuzzer has; the input that is being tried lies
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
@@ -88,6 +89,7 @@ std::size_t run_mutated(Mutator mutator, double seconds, const fs::path& kept) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  LLVMFuzzerInitialize(&count, &arguments);
   int first = 1;
   double seconds = 0;
   fs::path kept;
