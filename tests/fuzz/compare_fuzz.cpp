@@ -5,7 +5,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using strata::fuzz::try_command, strata::fuzz::try_forms;
   const std::string file = strata::fuzz::input_file(data, size);
-  const std::string& other = strata::fuzz::predicted_lenet5();
+  const std::string& other = strata::fuzz::written_profile();
   if (!try_command({"compare", file, other})) return 0;
   try_forms({"compare", other, file, "--top", "all"}, {"--json", "--csv", "--html"});
   try_forms({"compare", file, file, "--by", "layer", "--times", "limit"}, {"--json"});

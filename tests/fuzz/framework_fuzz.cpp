@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     const strata::Framework framework = strata::read_framework(text);
-    strata::operations_of(program, framework, {});
+    strata::operations_of(program, framework, {}, strata::Optimizer::momentum);
   } catch (const strata::Error& error) {
     const bool is_refused =
         error.kind() == strata::ErrorKind::input || error.kind() == strata::ErrorKind::unsupported;

@@ -11,9 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_forms({"machine", "diff", file, "v100-nersc"}, {"--json", "--csv", "--html"});
   try_forms({"machine", "diff", "h200", file}, {"--json"});
   try_forms({"machine", "merge", file, file}, {"--json"});
-  const std::string& profile = strata::fuzz::predicted_lenet5();
+  const std::string& profile = strata::fuzz::written_profile();
   try_forms({"roofline", profile, "--on", file}, {"--json", "--csv", "--plot"});
   try_forms({"explain", profile, "--on", file}, {"--json"});
-  try_forms({"predict", "lenet5", "--on", file}, {"--json", "--csv", "--html"});
+  try_command({"predict", "lenet5", "--on", file, "--json", "-"});
   return 0;
 }

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!try_command(on)) return 0;
   try_forms({"roofline", file, "--top", "all"}, {"--json", "--csv", "--plot", "--html"});
   try_forms({"roofline", file, "--by", "layer", "--roof", "tensor"}, {"--csv"});
-  try_forms({"roofline", strata::fuzz::predicted_lenet5(), file, "--by", "all", "--label", "a",
+  try_forms({"roofline", strata::fuzz::written_profile(), file, "--by", "all", "--label", "a",
              "--label", "b", "--on", "v100-nersc"},
             {"--json", "--plot"});
   return 0;

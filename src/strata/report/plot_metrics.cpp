@@ -81,6 +81,9 @@ chart::ChartGrid metric_panels_figure(const std::vector<PlottedProfile>& profile
       fail(ErrorKind::input, "{}: its rows have no time ('time_s'), which this figure shows",
            plotted.labelled.label);
   }
+  if (first.rows.empty())
+    fail(ErrorKind::input, "{}: no layer of it computes anything, so there is nothing to show",
+         profiles.front().labelled.label);
   const std::vector<std::string> layers = layers_shown(first);
   chart::ChartGrid grid{
       .title = "Metrics by layer",

@@ -149,6 +149,16 @@ TEST(PlotMetrics, rates_are_counts_over_time) {
   expect_drawable(grid);
 }
 
+TEST(PlotMetrics, a_program_without_rows_is_refused) {
+  try {
+    metric_panels_figure({plotted("only_views", {})});
+    FAIL() << "drawn";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_TRUE(std::string_view(error.what()).starts_with("only_views: no layer")) << error.what();
+  }
+}
+
 TEST(PlotMetrics, long_names_of_layers_stay_within_the_picture) {
   std::vector<std::pair<std::string, double>> times;
   for (int i = 0; i < 24; ++i)
