@@ -45,12 +45,12 @@ constexpr Flag predict_trace_flag{.name = "trace",
                                   .offer = Offer::file};
 
 constexpr Argument predict_arguments[] = {model_argument};
-constexpr auto predict_flags = joined_flags(
-    machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
-    framework_flags,
-    std::array<Flag, 9>{parallel_flag, require_fit_flag, price_flag, predict_by_flag,
-                        predict_layers_flag, predict_json_flag, predict_csv_flag,
-                        predict_trace_flag, html_flag});
+constexpr auto predict_flags =
+    joined_flags(machine_flags, hardware_flags, size_flags, import_flags, training_flags,
+                 schedule_flags, framework_flags,
+                 std::array<Flag, 9>{parallel_flag, require_fit_flag, price_flag, predict_by_flag,
+                                     predict_layers_flag, predict_json_flag, predict_csv_flag,
+                                     predict_trace_flag, html_flag});
 
 PredictView predict_view(const Arguments& given) {
   PredictView view;

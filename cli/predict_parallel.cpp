@@ -24,8 +24,7 @@ constexpr std::int64_t strategies_shown = 10;
 
 Cluster cluster_of(const Arguments& given) {
   const auto name = given.value(on_flag);
-  Cluster cluster =
-      name ? load_cluster(*name) : make_cluster(machine_of(given), 1, 1);
+  Cluster cluster = name ? load_cluster(*name) : make_cluster(machine_of(given), 1, 1);
   for (const std::string& assignment : given.values(set_flag))
     set_field(cluster.machine, assignment);
   return cluster;
@@ -46,18 +45,15 @@ int choose_strategy(const Request& request, ParallelModel& model) {
   const Arguments& given = request.arguments;
   if (given.has(cluster_trace_flag))
     fail(ErrorKind::usage, "--trace shows one strategy: name it instead of auto");
-  const ParallelChoice choice = model.choose({}, [](std::size_t done, std::size_t all) {
-    show_progress("trying strategies", done, all);
-  });
+  const ParallelChoice choice = model.choose(
+      {}, [](std::size_t done, std::size_t all) { show_progress("trying strategies", done, all); });
   OutputFiles outputs(given);
   outputs.write(cluster_json_flag,
                 [&] { return to_json(choice, {.command = request.command_line}); });
-  const std::int64_t top =
-      given.has(cluster_top_flag)
-          ? parse_whole_number(*given.value(cluster_top_flag), "--top", 0)
-          : strategies_shown;
-  if (!outputs.took_stdout())
-    print(to_text(choice, static_cast<std::size_t>(top), request.style));
+  const std::int64_t top = given.has(cluster_top_flag)
+                               ? parse_whole_number(*given.value(cluster_top_flag), "--top", 0)
+                               : strategies_shown;
+  if (!outputs.took_stdout()) print(to_text(choice, static_cast<std::size_t>(top), request.style));
   return answer(given, choice.best.has_value());
 }
 
@@ -81,8 +77,8 @@ int predict_on_cluster(const Request& request) {
   const Strategy strategy = parse_strategy(split);
   if (given.has(cluster_trace_flag) && strategy.pipeline > most_devices_for_trace)
     fail(ErrorKind::usage, "--trace shows up to {} stages", most_devices_for_trace);
-  const ParallelSummary summary = model.predict(
-      strategy, given.has(cluster_trace_flag) ? WantEvents::yes : WantEvents::no);
+  const ParallelSummary summary =
+      model.predict(strategy, given.has(cluster_trace_flag) ? WantEvents::yes : WantEvents::no);
   OutputFiles outputs(given);
   outputs.write(cluster_json_flag,
                 [&] { return to_json(summary, {.command = request.command_line}); });

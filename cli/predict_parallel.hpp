@@ -5,10 +5,9 @@
 
 namespace strata {
 
-inline constexpr Flag parallel_flag{
-    .name = "parallel",
-    .value = "SPLIT",
-    .help = "Over many devices: dp=8,tp=8,pp=2,micro=4, or auto."};
+inline constexpr Flag parallel_flag{.name = "parallel",
+                                    .value = "SPLIT",
+                                    .help = "Over many devices: dp=8,tp=8,pp=2,micro=4, or auto."};
 
 /// `strata predict` of a cluster: one strategy, or the best of all.
 int predict_on_cluster(const Request& request);

@@ -57,17 +57,18 @@ std::string errors_table(const ParallelSet& set, const TextStyle& style) {
                {.title = "median", .align = Align::right},
                {.title = "bias", .align = Align::right}});
   using Run = ValidatedParallelRun;
-  add_row(table, "all but fitted", errors_where(set, [](const Run& r) { return !r.measured.is_fitted; }));
-  add_row(table, "fitted, no check", errors_where(set, [](const Run& r) { return r.measured.is_fitted; }));
+  add_row(table, "all but fitted",
+          errors_where(set, [](const Run& r) { return !r.measured.is_fitted; }));
+  add_row(table, "fitted, no check",
+          errors_where(set, [](const Run& r) { return r.measured.is_fitted; }));
   std::set<std::string> clusters;
   for (const Run& run : set.runs) clusters.insert(run.measured.on);
   for (const std::string& on : clusters)
     add_row(table, "  " + printable(on),
             errors_where(set, [&](const Run& run) { return run.measured.on == on; }));
-  const auto uses = [&](const std::string& what, std::int64_t Strategy::* part) {
-    add_row(table, what, errors_where(set, [&](const Run& run) {
-              return run.expected.strategy.*part > 1;
-            }));
+  const auto uses = [&](const std::string& what, std::int64_t Strategy::*part) {
+    add_row(table, what,
+            errors_where(set, [&](const Run& run) { return run.expected.strategy.*part > 1; }));
   };
   uses("  data parallel", &Strategy::data);
   uses("  tensor parallel", &Strategy::tensor);
@@ -114,14 +115,12 @@ std::string set_text(const ParallelSet& set, bool wants_all, const TextStyle& st
     inside += run.left_out.empty() && run.is_inside() ? 1 : 0;
   }
   const RankingSummary ranking = ranking_of(set.runs);
-  std::string text =
-      fmt::format("{}: {}\n{}{}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
-                  printable(set.truth.name), printable(set.truth.what),
-                  printable(set.truth.framework),
-                  set.truth.fitted_on.empty()
-                      ? ""
-                      : fmt::format(", fitted on {}", printable(set.truth.fitted_on)),
-                  errors_table(set, style), inside, predicted);
+  std::string text = fmt::format(
+      "{}: {}\n{}{}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
+      printable(set.truth.name), printable(set.truth.what), printable(set.truth.framework),
+      set.truth.fitted_on.empty() ? ""
+                                  : fmt::format(", fitted on {}", printable(set.truth.fitted_on)),
+      errors_table(set, style), inside, predicted);
   if (ranking.cases > 0)
     text += fmt::format(
         "the strategy called best is within 5 % of the fastest measured in {} of {} cases; it "

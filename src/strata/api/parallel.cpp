@@ -91,15 +91,15 @@ ParallelModel::ParallelModel(const Graph& graph, const Cluster& cluster,
   check_request(request);
   times_ = std::make_unique<ExpectedTimes>(cluster.machine, expected_on(cluster.machine, request));
   bound_ = bind_model(graph, request.sizes);
-  const RankEngine engine{.framework = &times_->framework(),
-                          .options = times_->options(),
-                          .calibration = &times_->calibration(),
-                          .times = &times_->kernel_times(),
-                          .training = request.training,
-                          .dtype = request.sizes.dtype,
-                          .sigma = times_->widening()};
+  engine_ = RankEngine{.framework = &times_->framework(),
+                       .options = times_->options(),
+                       .calibration = &times_->calibration(),
+                       .times = &times_->kernel_times(),
+                       .training = request.training,
+                       .dtype = request.sizes.dtype,
+                       .sigma = times_->widening()};
   context_ = context_of(graph, cluster, bound_, request, *times_);
-  planner_ = std::make_unique<StrategyPlanner>(graph, cluster, engine, bound_.binding);
+  planner_ = std::make_unique<StrategyPlanner>(graph, cluster, engine_, bound_.binding);
 }
 
 ParallelModel::~ParallelModel() = default;
@@ -116,7 +116,8 @@ double ParallelModel::limit_s(const StrategyTime& result) {
   const Program program = limit_program(bound, request);
   const AccessList list(program);
   const Prediction prediction = simulate(
-      list, decide(list, hardware_for(cluster_.machine, main_dtype(bound), request), request.options),
+      list,
+      decide(list, hardware_for(cluster_.machine, main_dtype(bound), request), request.options),
       Record::steps);
   if (strategy.devices() == 1 && strategy.micro_batches == 1) return prediction.time_s;
   const UnitList units = find_units(program);
@@ -142,8 +143,8 @@ double ParallelModel::limit_s(const StrategyTime& result) {
   for (const RankTraffic& sent : result.iteration.traffic) {
     const double bytes =
         sent.tensor_bytes + sent.gradients_bytes + sent.parameters_bytes + sent.pipeline_bytes;
-    const double rate = std::max(cluster_.inside.bytes_per_s,
-                                 cluster_.between ? cluster_.between->bytes_per_s : 0);
+    const double rate =
+        std::max(cluster_.inside.bytes_per_s, cluster_.between ? cluster_.between->bytes_per_s : 0);
     if (rate > 0) limit = std::max(limit, bytes / rate);
   }
   return limit;
@@ -174,7 +175,13 @@ ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgr
   choice.context = context_;
   const std::clock_t begin = std::clock();
   const auto memory_bytes = static_cast<std::int64_t>(context_.device_memory_bytes.value_or(9e18));
-  choice.search = search_strategies(*planner_, cluster_, memory_bytes, space, progress);
+  const std::optional<ShortenedGraph> shortened = shorten(graph_);
+  if (shortened) {
+    StrategyPlanner quick(*shortened, cluster_, engine_, bound_.binding);
+    choice.search = search_strategies(quick, cluster_, memory_bytes, space, progress);
+  } else {
+    choice.search = search_strategies(*planner_, cluster_, memory_bytes, space, progress);
+  }
   choice.searched_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   if (const StrategyOutcome* best = choice.search.best()) choice.best = predict(best->strategy);
   return choice;

@@ -32,6 +32,7 @@ class ParallelModel {
   PredictRequest request_;
   std::unique_ptr<ExpectedTimes> times_;
   BoundGraph bound_;
+  RankEngine engine_;
   std::unique_ptr<StrategyPlanner> planner_;
   ParallelContext context_;
 };

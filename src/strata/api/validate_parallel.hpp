@@ -43,15 +43,14 @@ struct ValidatedParallelRun {
 };
 
 std::vector<ValidatedParallelRun> validate(
-    const ParallelTruth& truth,
-    const std::function<void(std::size_t, std::size_t)>& progress = {});
+    const ParallelTruth& truth, const std::function<void(std::size_t, std::size_t)>& progress = {});
 
 /// Of the strategies that were measured for one model, batch and number of devices: is the one that
 /// is expected to be fastest among the fastest?
 struct RankingSummary {
-  std::size_t cases = 0;       ///< with at least two strategies
-  std::size_t within = 0;      ///< the choice takes at most 5 % longer than the fastest
-  double mean_regret = 0;      ///< how much longer it takes
+  std::size_t cases = 0;   ///< with at least two strategies
+  std::size_t within = 0;  ///< the choice takes at most 5 % longer than the fastest
+  double mean_regret = 0;  ///< how much longer it takes
   double most_regret = 0;
 };
 RankingSummary ranking_of(const std::vector<ValidatedParallelRun>& runs);

@@ -47,9 +47,8 @@ ClusterLink link_inside(const Machine& machine, std::int64_t devices,
                         std::vector<std::string>& assumptions) {
   const Link* peer = find_link(machine, LinkKind::peer);
   if (peer != nullptr && peer->joins.value_or(devices) >= devices) {
-    assumptions.push_back(
-        fmt::format("collectives reach {:.0f} % of {}, as measured on eight A100",
-                    reached_by_peers * 100, peer->name));
+    assumptions.push_back(fmt::format("collectives reach {:.0f} % of {}, as measured on eight A100",
+                                      reached_by_peers * 100, peer->name));
     return link_of(*peer, reached_by_peers, nvlink_hop_s);
   }
   if (const Link* host = find_link(machine, LinkKind::device_to_host)) {
@@ -72,8 +71,8 @@ ClusterLink link_between(const Machine& machine, std::vector<std::string>& assum
          "{} has no network link: add one to its file (docs/machines.md), or describe the cluster "
          "in a file (docs/clusters.md)",
          machine.name);
-  assumptions.push_back(fmt::format("collectives reach {:.0f} % of {}", reached_over_network * 100,
-                                    network->name));
+  assumptions.push_back(
+      fmt::format("collectives reach {:.0f} % of {}", reached_over_network * 100, network->name));
   return link_of(*network, reached_over_network, network_hop_s);
 }
 
@@ -127,7 +126,8 @@ Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_
   cluster.nodes = nodes;
   // While it runs, a collective takes 2 to 15 % of the SMs and of the memory's bandwidth.
   cluster.interference = 0.05;
-  if (devices_per_node > 1) cluster.inside = link_inside(machine, devices_per_node, cluster.assumptions);
+  if (devices_per_node > 1)
+    cluster.inside = link_inside(machine, devices_per_node, cluster.assumptions);
   if (nodes > 1) cluster.between = link_between(machine, cluster.assumptions);
   cluster.machine = std::move(machine);
   return cluster;

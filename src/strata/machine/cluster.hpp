@@ -14,10 +14,10 @@ namespace strata {
 
 /// What joins devices, as one device sees it.
 struct ClusterLink {
-  std::string name;              ///< "NVLink 4"
-  double bytes_per_s = 0;        ///< in one direction
+  std::string name;                ///< "NVLink 4"
+  double bytes_per_s = 0;          ///< in one direction
   double reached_bytes_per_s = 0;  ///< what collectives get of it on all devices of a node
-  double hop_s = 0;              ///< latency of one step of a collective
+  double hop_s = 0;                ///< latency of one step of a collective
   std::string source;
 
   bool operator==(const ClusterLink&) const = default;

@@ -35,7 +35,8 @@ void change_link(ClusterLink& link, const ClusterJson& json, const std::string& 
   if (object.find("name") != nullptr) link.name = object.text("name");
   const double share = link.bytes_per_s > 0 ? link.reached_bytes_per_s / link.bytes_per_s : 1;
   link.bytes_per_s = object.positive("bandwidth_bytes_per_s");
-  link.reached_bytes_per_s = object.maybe_positive("reached_bytes_per_s").value_or(share * link.bytes_per_s);
+  link.reached_bytes_per_s =
+      object.maybe_positive("reached_bytes_per_s").value_or(share * link.bytes_per_s);
   link.hop_s = object.maybe_not_negative("hop_s").value_or(link.hop_s);
   link.source = object.text("source");
   object.finish();
@@ -85,7 +86,8 @@ Cluster read_cluster(std::string_view json_text) {
   // Links that the machine's file lacks are taken from here, and need not be there.
   const ClusterJson* inside = object.find("inside");
   const ClusterJson* between = object.find("between");
-  Cluster cluster = make_cluster(machine, inside == nullptr ? per_node : 1, between == nullptr ? nodes : 1);
+  Cluster cluster =
+      make_cluster(machine, inside == nullptr ? per_node : 1, between == nullptr ? nodes : 1);
   check_devices(per_node, nodes);
   cluster.devices_per_node = per_node;
   cluster.nodes = nodes;

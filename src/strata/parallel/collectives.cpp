@@ -24,14 +24,12 @@ double share_of_links(std::int64_t ranks) {
 double measured_time_s(const MeasuredCollective& measured, double bytes) {
   const auto& points = measured.points;
   if (bytes <= points.front().bytes) return points.front().time_s;
-  if (bytes >= points.back().bytes)
-    return points.back().time_s * bytes / points.back().bytes;
+  if (bytes >= points.back().bytes) return points.back().time_s * bytes / points.back().bytes;
   const auto above = std::lower_bound(
       points.begin(), points.end(), bytes,
       [](const MeasuredCollective::Point& point, double size) { return point.bytes < size; });
   const auto below = above - 1;
-  const double along =
-      std::log(bytes / below->bytes) / std::log(above->bytes / below->bytes);
+  const double along = std::log(bytes / below->bytes) / std::log(above->bytes / below->bytes);
   return below->time_s * std::pow(above->time_s / below->time_s, along);
 }
 
@@ -50,7 +48,8 @@ double rate_inside(const Cluster& cluster, std::int64_t ranks) {
 /// All NICs of a node serve all its devices: a group with several ranks in a node has the NICs of
 /// all of them, as the other groups have theirs.
 double rate_between(const Cluster& cluster, const GroupPlaces& places) {
-  const double of_node = cluster.between->reached_bytes_per_s * static_cast<double>(places.per_node);
+  const double of_node =
+      cluster.between->reached_bytes_per_s * static_cast<double>(places.per_node);
   return places.per_node > 1 ? std::min(of_node, rate_inside(cluster, places.per_node)) : of_node;
 }
 

@@ -12,8 +12,10 @@ Cluster small_cluster(double inside = 300e9, double between = 25e9) {
   Cluster cluster;
   cluster.devices_per_node = 8;
   cluster.nodes = 4;
-  cluster.inside = {.name = "inside", .bytes_per_s = inside, .reached_bytes_per_s = inside, .hop_s = 1e-6};
-  cluster.between = {.name = "net", .bytes_per_s = between, .reached_bytes_per_s = between, .hop_s = 3e-6};
+  cluster.inside = {
+      .name = "inside", .bytes_per_s = inside, .reached_bytes_per_s = inside, .hop_s = 1e-6};
+  cluster.between = {
+      .name = "net", .bytes_per_s = between, .reached_bytes_per_s = between, .hop_s = 3e-6};
   return cluster;
 }
 
@@ -27,8 +29,8 @@ double bytes_of_a_ring(int ranks, double bytes) {
 TEST(Collectives, a_rank_sends_what_a_ring_sends_part_by_part) {
   for (const int ranks : {2, 3, 8, 64}) {
     EXPECT_NEAR(sent_bytes(CollectiveKind::all_reduce, ranks, 1e6), bytes_of_a_ring(ranks, 1e6), 1);
-    EXPECT_NEAR(sent_bytes(CollectiveKind::all_gather, ranks, 1e6),
-                bytes_of_a_ring(ranks, 1e6) / 2, 1);
+    EXPECT_NEAR(sent_bytes(CollectiveKind::all_gather, ranks, 1e6), bytes_of_a_ring(ranks, 1e6) / 2,
+                1);
   }
   EXPECT_EQ(sent_bytes(CollectiveKind::all_reduce, 1, 1e6), 0);
 }
@@ -59,7 +61,8 @@ TEST(Collectives, time_never_falls_with_slower_links_or_more_bytes) {
   for (const CollectiveKind kind :
        {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
         CollectiveKind::all_to_all, CollectiveKind::point_to_point}) {
-    for (const RankGroup group : {RankGroup{2, 1}, RankGroup{8, 1}, RankGroup{4, 8}, RankGroup{32, 1}}) {
+    for (const RankGroup group :
+         {RankGroup{2, 1}, RankGroup{8, 1}, RankGroup{4, 8}, RankGroup{32, 1}}) {
       double before = 0;
       for (double bytes = 1; bytes < 1e10; bytes *= 7) {
         const double time_s = collective_time_s(small_cluster(), group, kind, bytes);

@@ -23,8 +23,7 @@ std::int64_t samples_of(const Graph& graph, const Binding& binding) {
 /// The interval of the kernels, wider by what is not known of links.
 void find_interval(StrategyTime& result, const RankCosts& costs, const RankEngine& engine) {
   const RankTime mean = result.iteration.mean();
-  const double exposed_s =
-      mean.tensor_s + mean.gradients_s + mean.parameters_s + mean.pipeline_s;
+  const double exposed_s = mean.tensor_s + mean.gradients_s + mean.parameters_s + mean.pipeline_s;
   const double factor = engine.calibration->interval_factor;
   const double links = factor * communication_sigma * exposed_s / result.time_s;
   const double beyond = std::hypot(links, engine.sigma);
@@ -35,10 +34,9 @@ void find_interval(StrategyTime& result, const RankCosts& costs, const RankEngin
 }  // namespace
 
 const RankMemory& StrategyTime::most_memory() const {
-  return *std::max_element(memory.begin(), memory.end(),
-                           [](const RankMemory& a, const RankMemory& b) {
-                             return a.total_bytes() < b.total_bytes();
-                           });
+  return *std::max_element(
+      memory.begin(), memory.end(),
+      [](const RankMemory& a, const RankMemory& b) { return a.total_bytes() < b.total_bytes(); });
 }
 
 StrategyPlanner::StrategyPlanner(const Graph& graph, const Cluster& cluster,
@@ -48,6 +46,12 @@ StrategyPlanner::StrategyPlanner(const Graph& graph, const Cluster& cluster,
       engine_(engine),
       binding_(std::move(binding)),
       samples_(samples_of(graph, binding_)) {}
+
+StrategyPlanner::StrategyPlanner(const ShortenedGraph& shortened, const Cluster& cluster,
+                                 const RankEngine& engine, Binding binding)
+    : StrategyPlanner(shortened.graph, cluster, engine, std::move(binding)) {
+  shortened_ = &shortened;
+}
 
 const SplitGraph& StrategyPlanner::split_of(std::int64_t tensor_ranks) {
   const auto known = splits_.find(tensor_ranks);
@@ -75,9 +79,9 @@ const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {
   if (known != costs_.end()) return known->second;
   Binding binding = binding_;
   binding["batch"] = micro_batch;
-  return costs_
-      .emplace(key, rank_costs(split_of(strategy.tensor), binding, strategy, cluster_, engine_))
-      .first->second;
+  RankCosts costs = rank_costs(split_of(strategy.tensor), binding, strategy, cluster_, engine_);
+  if (shortened_ != nullptr) costs = lengthen(std::move(costs), *shortened_);
+  return costs_.emplace(key, std::move(costs)).first->second;
 }
 
 std::vector<RankMemory> StrategyPlanner::memory_of(const Strategy& strategy) {

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/parallel/rank_memory.hpp"
+#include "strata/parallel/repeated_blocks.hpp"
 #include "strata/parallel/simulate.hpp"
 
 #include <cstdint>
@@ -33,6 +34,10 @@ class StrategyPlanner {
   /// what the engine refers to must outlive this.
   StrategyPlanner(const Graph& graph, const Cluster& cluster, const RankEngine& engine,
                   Binding binding);
+  /// The same for many strategies of a network that repeats its blocks: faster, with the same
+  /// times, and an interval of about the same width.
+  StrategyPlanner(const ShortenedGraph& shortened, const Cluster& cluster, const RankEngine& engine,
+                  Binding binding);
 
   std::int64_t samples() const { return samples_; }
 
@@ -48,6 +53,7 @@ class StrategyPlanner {
 
  private:
   const Graph& graph_;
+  const ShortenedGraph* shortened_ = nullptr;
   const Cluster& cluster_;
   RankEngine engine_;
   Binding binding_;

@@ -43,8 +43,7 @@ struct MicroBatch {
              const RankEngine& engine)
       : bound(bind_graph(graph, binding, engine.dtype)),
         program(make_program(bound, training)),
-        operations(
-            operations_of(program, *engine.framework, engine.options, training.optimizer)),
+        operations(operations_of(program, *engine.framework, engine.options, training.optimizer)),
         kernels(KernelList(operations, *engine.times).times_on(*engine.times)),
         pipeline(operations, kernels, engine.options.autocast.has_value(),
                  engine.framework->iteration_calls, *engine.calibration),
@@ -58,9 +57,8 @@ struct MicroBatch {
 Binding share_of_sequence(const SplitGraph& split, const BoundGraph& bound, std::int64_t ranks) {
   const auto seq = bound.binding.find("seq");
   if (seq == bound.binding.end() || seq->second % ranks != 0)
-    fail(ErrorKind::unsupported,
-         "sp=yes: {} needs a sequence length that tp={} divides{}", split.graph.name, ranks,
-         seq == bound.binding.end() ? ", and its length is fixed" : "");
+    fail(ErrorKind::unsupported, "sp=yes: {} needs a sequence length that tp={} divides{}",
+         split.graph.name, ranks, seq == bound.binding.end() ? ", and its length is fixed" : "");
   Binding shorter = bound.binding;
   shorter["seq"] = seq->second / ranks;
   return shorter;
@@ -264,9 +262,10 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
 Section update_section(const RankEngine& engine, std::int64_t tensors, double parameters) {
   if (tensors == 0 || parameters <= 0 || engine.training.optimizer == Optimizer::none) return {};
   FrameworkOperations update;
-  update.operations.push_back({.kernel_class = update_class(*engine.framework, engine.training.optimizer),
-                               .precision = DType::fp32,
-                               .dims = {static_cast<double>(tensors), parameters}});
+  update.operations.push_back(
+      {.kernel_class = update_class(*engine.framework, engine.training.optimizer),
+       .precision = DType::fp32,
+       .dims = {static_cast<double>(tensors), parameters}});
   update.calls.push_back({.tensors = tensors, .is_update = true});
   const std::vector<KernelTime> times = {engine.times->time(update.operations[0])};
   const HostPipeline pipeline(update, times, false, 0, *engine.calibration);

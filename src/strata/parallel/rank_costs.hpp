@@ -38,9 +38,9 @@ struct TensorTraffic {
 };
 
 struct UnitCost {
-  Section forward, backward;            ///< with recomputation and tensor parallel collectives
-  double weight_gradients_s = 0;        ///< of backward: what need not be done at once
-  double recompute_s = 0;               ///< of backward
+  Section forward, backward;      ///< with recomputation and tensor parallel collectives
+  double weight_gradients_s = 0;  ///< of backward: what need not be done at once
+  double recompute_s = 0;         ///< of backward
   TensorTraffic forward_traffic, backward_traffic;
   std::int64_t parameters = 0, tensors = 0;  ///< that the rank has of the unit
   std::int64_t weight_bytes = 0, gradient_bytes = 0, state_bytes = 0;
@@ -58,12 +58,12 @@ struct RankCosts {
   std::vector<std::string> names;  ///< of units
   std::vector<UnitCost> units;
   std::vector<SharedWeight> shared;
-  bool keeps_scores = false;         ///< of attention, for backward
-  double start_s = 0;                ///< of the host, before the first call
-  double low = 1, high = 1;          ///< the interval of kernels and host over the expected time
-  std::int64_t working_bytes = 0;    ///< the most that steps make for one another
-  std::int64_t peak_bytes = 0;       ///< of an iteration of one rank and one micro-batch
-  std::int64_t other_bytes = 0;      ///< inputs, tables
+  bool keeps_scores = false;       ///< of attention, for backward
+  double start_s = 0;              ///< of the host, before the first call
+  double low = 1, high = 1;        ///< the interval of kernels and host over the expected time
+  std::int64_t working_bytes = 0;  ///< the most that steps make for one another
+  std::int64_t peak_bytes = 0;     ///< of an iteration of one rank and one micro-batch
+  std::int64_t other_bytes = 0;    ///< inputs, tables
 };
 
 /// `binding` gives every size, with the samples of one micro-batch. Errors (unsupported): sequence

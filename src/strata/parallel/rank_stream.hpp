@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// What one rank does in an iteration: its host, its stream of kernels, its stream of communication.
+/// What one rank does in an iteration: its host, its stream of kernels, its stream of
+/// communication.
 namespace strata {
 
 /// Where the time of a rank goes; the parts add up to the iteration.
@@ -26,13 +27,14 @@ struct RankTime {
   double host_s = 0;        ///< waiting for the host
 };
 inline constexpr std::array<double RankTime::*, 9> rank_time_parts = {
-    &RankTime::compute_s,  &RankTime::recompute_s,  &RankTime::update_s,
-    &RankTime::tensor_s,   &RankTime::gradients_s,  &RankTime::parameters_s,
-    &RankTime::pipeline_s, &RankTime::bubble_s,     &RankTime::host_s};
+    &RankTime::compute_s,  &RankTime::recompute_s, &RankTime::update_s,
+    &RankTime::tensor_s,   &RankTime::gradients_s, &RankTime::parameters_s,
+    &RankTime::pipeline_s, &RankTime::bubble_s,    &RankTime::host_s};
 /// For people.
 inline constexpr std::array<std::string_view, 9> rank_time_names = {
-    "compute",           "recomputation", "update", "tensor parallel collectives", "gradients",
-    "gathering weights", "sending",       "bubble", "host"};
+    "compute",   "recomputation",     "update",  "tensor parallel collectives",
+    "gradients", "gathering weights", "sending", "bubble",
+    "host"};
 
 /// Bytes that one rank sends in an iteration, by purpose.
 struct RankTraffic {

@@ -131,7 +131,8 @@ std::string why_slower(const StrategyOutcome& slower, const StrategyOutcome& tha
     growth = more;
     most = i;
   }
-  return growth > 0 ? fmt::format("{} +{}", rank_time_names[most], format_time(growth)) : std::string();
+  return growth > 0 ? fmt::format("{} +{}", rank_time_names[most], format_time(growth))
+                    : std::string();
 }
 
 }  // namespace strata

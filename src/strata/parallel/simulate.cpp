@@ -24,8 +24,8 @@ struct Message {
 /// All stages, each with its tasks in order; a task runs when what it waits for has arrived.
 class PipelineRun {
  public:
-  PipelineRun(const RankCosts& costs, const std::vector<LayerChunk>& chunks, const Strategy& strategy,
-              const Cluster& cluster, WantEvents wants_events)
+  PipelineRun(const RankCosts& costs, const std::vector<LayerChunk>& chunks,
+              const Strategy& strategy, const Cluster& cluster, WantEvents wants_events)
       : chunks_(chunks),
         strategy_(strategy),
         cluster_(cluster),
@@ -46,7 +46,8 @@ class PipelineRun {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       for (std::size_t stage = 0; stage < streams_.size(); ++stage) {
-        while (next_[stage] < tasks_[stage].size() && try_task(stage, tasks_[stage][next_[stage]])) {
+        while (next_[stage] < tasks_[stage].size() &&
+               try_task(stage, tasks_[stage][next_[stage]])) {
           ++next_[stage];
           has_moved = true;
         }
@@ -133,10 +134,10 @@ void sum_shared_weights(std::vector<RankStream>& streams, const RankCosts& costs
 
 RankTime RankIteration::mean() const {
   RankTime sum;
-  const auto add = [&](double RankTime::* part) {
+  const auto add = [&](double RankTime::*part) {
     for (const RankTime& rank : ranks) sum.*part += rank.*part / static_cast<double>(ranks.size());
   };
-  for (double RankTime::* part : rank_time_parts) add(part);
+  for (double RankTime::*part : rank_time_parts) add(part);
   return sum;
 }
 

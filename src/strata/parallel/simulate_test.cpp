@@ -54,7 +54,7 @@ RankIteration simulated(const RankCosts& costs, const std::string& text, const C
 
 double total(const RankTime& time) {
   double sum = 0;
-  for (double RankTime::* part : rank_time_parts) sum += time.*part;
+  for (double RankTime::*part : rank_time_parts) sum += time.*part;
   return sum;
 }
 

@@ -74,8 +74,8 @@ std::vector<LayerChunk> make_chunks(const RankCosts& costs, const Strategy& stra
   std::vector<double> times;
   for (const UnitCost& unit : costs.units)
     times.push_back(unit.forward.device_s + unit.backward.device_s);
-  const auto ends = strategy.balances_time ? balanced_cuts(times, parts)
-                                           : equal_cuts(costs.units.size(), parts);
+  const auto ends =
+      strategy.balances_time ? balanced_cuts(times, parts) : equal_cuts(costs.units.size(), parts);
   std::vector<LayerChunk> chunks;
   std::size_t first = 0;
   for (const std::size_t end : ends) {

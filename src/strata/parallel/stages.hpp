@@ -20,8 +20,8 @@ struct LayerChunk {
   std::int64_t boundary_bytes = 0;  ///< that go on to the next chunk
 };
 
-/// LayerChunk c belongs to stage c mod pp. There are pp·v of them, in the order of the network. Errors
-/// (unsupported): the network has fewer units.
+/// LayerChunk c belongs to stage c mod pp. There are pp·v of them, in the order of the network.
+/// Errors (unsupported): the network has fewer units.
 std::vector<LayerChunk> make_chunks(const RankCosts& costs, const Strategy& strategy);
 
 /// Where to cut a row of times into so many parts that the longest part is as short as can be: the

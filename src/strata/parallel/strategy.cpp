@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 2> truth_names = {"no", "yes"};
 /// A number of a strategy by the words that people use for it.
 struct CountWord {
   std::string_view name, also;
-  std::int64_t Strategy::* count;
+  std::int64_t Strategy::*count;
   std::int64_t least, most;
 };
 constexpr std::array<CountWord, 6> count_words = {{
@@ -49,8 +49,8 @@ std::int64_t count_of(const CountWord& word, std::string_view value) {
 template <std::size_t count>
 std::size_t choice_of(std::string_view word, std::string_view value,
                       const std::array<std::string_view, count>& names) {
-  const auto found =
-      std::find_if(names.begin(), names.end(), [&](std::string_view n) { return same_name(n, value); });
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](std::string_view n) { return same_name(n, value); });
   if (found == names.end())
     fail(ErrorKind::usage, "--parallel: {} expects {}, got '{}'", word, alternatives(names), value);
   return static_cast<std::size_t>(found - names.begin());
@@ -69,13 +69,13 @@ void set_part(Strategy& strategy, std::string_view name, std::string_view value)
   } else if (same_name(name, "balance")) {
     strategy.balances_time = choice_of(name, value, balance_names) == 1;
   } else if (same_name(name, "recompute")) {
-    strategy.recompute =
-        static_cast<RankRecompute>(choice_of(name, value, rank_recompute_names));
+    strategy.recompute = static_cast<RankRecompute>(choice_of(name, value, rank_recompute_names));
   } else if (same_name(name, "schedule")) {
     strategy.schedule = static_cast<PipelineSchedule>(choice_of(name, value, schedule_names));
   } else {
-    const std::vector<std::string> known = {"dp", "tp",      "pp",        "micro",   "v",
-                                            "zero", "sp", "recompute", "schedule", "overlap", "balance"};
+    const std::vector<std::string> known = {"dp",       "tp",      "pp",     "micro",
+                                            "v",        "zero",    "sp",     "recompute",
+                                            "schedule", "overlap", "balance"};
     fail(ErrorKind::usage, "--parallel: no part named '{}'{}; there are {}", name,
          did_you_mean(name, known), fmt::join(known, ", "));
   }

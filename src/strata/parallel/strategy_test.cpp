@@ -31,13 +31,11 @@ TEST(Strategy, is_read_in_any_order_and_written_again) {
 }
 
 TEST(Strategy, says_which_part_is_wrong) {
-  for (const auto& [text, part] : {std::pair{"dp=0", "dp expects a whole number from 1"},
-                                   std::pair{"dp=8x", "got '8x'"},
-                                   std::pair{"zero=4", "from 0 to 3"},
-                                   std::pair{"dq=8", "no part named 'dq'"},
-                                   std::pair{"dp", "expects parts as"},
-                                   std::pair{"schedule=1f2b", "1f1b"},
-                                   std::pair{"", "expects parts as"}}) {
+  for (const auto& [text, part] :
+       {std::pair{"dp=0", "dp expects a whole number from 1"}, std::pair{"dp=8x", "got '8x'"},
+        std::pair{"zero=4", "from 0 to 3"}, std::pair{"dq=8", "no part named 'dq'"},
+        std::pair{"dp", "expects parts as"}, std::pair{"schedule=1f2b", "1f1b"},
+        std::pair{"", "expects parts as"}}) {
     try {
       parse_strategy(text);
       ADD_FAILURE() << text;

@@ -25,8 +25,9 @@ Graph small_decoder(std::int64_t head_count = heads, bool is_tied = true) {
     const GraphBuilder::Scope scope(b, "h." + std::to_string(i));
     const std::array qkv{b.linear("qkv", b.layer_norm("ln_1", x), 3 * width)};
     const NodeId cut = b.add_node("split", Split{.axis = -1, .sizes = {}, .parts = 3}, qkv);
-    const TensorId attended = b.add("attention", Attention{.heads = head_count, .causal = true},
-                                    {b.output_of(cut, 0), b.output_of(cut, 1), b.output_of(cut, 2)});
+    const TensorId attended =
+        b.add("attention", Attention{.heads = head_count, .causal = true},
+              {b.output_of(cut, 0), b.output_of(cut, 1), b.output_of(cut, 2)});
     x = b.sum("residual_1", {b.dropout("drop", b.linear("proj", attended, width), 0.1), x});
     const TensorId inner =
         b.unary("act", UnaryKind::gelu, b.linear("fc", b.layer_norm("ln_2", x), 4 * width));

@@ -13,9 +13,9 @@ namespace strata {
 /// A run of layers that stays together: a block of a network that has blocks, else what lies
 /// between two places where it can be cut.
 struct Unit {
-  std::string name;          ///< of its block, or of its first layer
-  TensorId output = 0;       ///< the tensor that goes on to the next unit
-  bool has_output = false;   ///< false for the last one
+  std::string name;         ///< of its block, or of its first layer
+  TensorId output = 0;      ///< the tensor that goes on to the next unit
+  bool has_output = false;  ///< false for the last one
 };
 
 struct UnitList {

@@ -28,10 +28,14 @@ ParallelJson strategy_json(const Strategy& s) {
 }
 
 ParallelJson time_json(const RankTime& time) {
-  return {{"compute_s", time.compute_s},       {"recompute_s", time.recompute_s},
-          {"update_s", time.update_s},         {"tensor_s", time.tensor_s},
-          {"gradients_s", time.gradients_s},   {"parameters_s", time.parameters_s},
-          {"pipeline_s", time.pipeline_s},     {"bubble_s", time.bubble_s},
+  return {{"compute_s", time.compute_s},
+          {"recompute_s", time.recompute_s},
+          {"update_s", time.update_s},
+          {"tensor_s", time.tensor_s},
+          {"gradients_s", time.gradients_s},
+          {"parameters_s", time.parameters_s},
+          {"pipeline_s", time.pipeline_s},
+          {"bubble_s", time.bubble_s},
           {"host_s", time.host_s}};
 }
 
@@ -91,10 +95,9 @@ void add_result(JsonText& text, const ParallelSummary& summary) {
   text.add("expected", {{"time_s", time_s}, {"interval_s", {result.low_s, result.high_s}}});
   text.add("limit_s", summary.limit_s);
   text.add("samples_per_s", static_cast<double>(summary.context.samples) / time_s);
-  text.add("tokens_per_s",
-           summary.context.tokens
-               ? ParallelJson(static_cast<double>(*summary.context.tokens) / time_s)
-               : ParallelJson());
+  text.add("tokens_per_s", summary.context.tokens
+                               ? ParallelJson(static_cast<double>(*summary.context.tokens) / time_s)
+                               : ParallelJson());
   text.add("mfu", number_or_null(summary.context.mfu(time_s)));
   text.add("fits", summary.fits());
   text.add("memory", memory_json(result.most_memory()));

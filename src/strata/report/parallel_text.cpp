@@ -82,8 +82,8 @@ std::string time_table(const ParallelSummary& summary, const TextStyle& style) {
   for (std::size_t i = 0; i < rank_time_parts.size(); ++i) {
     const double part = time.*rank_time_parts[i];
     if (part <= 0) continue;
-    table.add_row({std::string(rank_time_names[i]), format_time(part),
-                   part_of(part, summary.result.time_s)});
+    table.add_row(
+        {std::string(rank_time_names[i]), format_time(part), part_of(part, summary.result.time_s)});
   }
   return table.to_text(style);
 }
@@ -117,8 +117,8 @@ std::string to_text(const ParallelSummary& summary, const TextStyle& style) {
   text += parallel_fact(
       "expected", format_time(result.time_s),
       fmt::format("({} to {})   {}   {}, {} from {}", format_time(result.low_s),
-                  format_time(result.high_s), rate_text(context, result.time_s),
-                  context.framework, name_of(context.calibration), context.calibrated_on));
+                  format_time(result.high_s), rate_text(context, result.time_s), context.framework,
+                  name_of(context.calibration), context.calibrated_on));
   text += parallel_fact("limit", format_time(summary.limit_s),
                         "perfect kernels, full link rates, nothing waits");
   text += "\n" + time_table(summary, style) + "\n" + memory_table(summary, style) +

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/parallel/rank_costs.hpp"
+
+#include <cstdint>
+#include <optional>
+
+/// Networks of many devices repeat one block a hundred times. A search over strategies asks for the
+/// costs of a network with few of them, and counts one block as often as it stands there.
+namespace strata {
+
+struct ShortenedGraph {
+  Graph graph;
+  std::string repeated;  ///< the block that stands for those that are left out
+  std::int64_t left_out = 0;
+};
+
+/// The network without blocks that do the same as the ones before them: of a row of equal blocks
+/// the first two and the last stay. Nothing where fewer than four are equal.
+std::optional<ShortenedGraph> shorten(const Graph& graph);
+
+/// The costs of the whole network: the repeated unit as often as it was there. Peak, working set
+/// and interval stay those of the short one.
+RankCosts lengthen(RankCosts costs, const ShortenedGraph& shortened);
+
+}  // namespace strata
