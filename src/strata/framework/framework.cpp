@@ -195,6 +195,8 @@ Framework read_framework(std::string_view json_text) {
   framework.iteration_calls =
       object.maybe_count("iteration_calls").value_or(framework.iteration_calls);
   framework.host_factor = object.maybe_positive("host_factor").value_or(framework.host_factor);
+  if (object.find("waits_at_steps") != nullptr)
+    framework.waits_at_steps = object.truth("waits_at_steps");
   framework.adam = adam_from(object);
   object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
     ObjectReader autocast(inner, place);

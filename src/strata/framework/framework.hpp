@@ -103,6 +103,7 @@ struct Framework {
   AutocastRules autocast;
   std::int64_t iteration_calls = 0;  ///< of the host per iteration, whatever the network
   double host_factor = 1;            ///< how much longer its host takes than the calibration's
+  bool waits_at_steps = false;       ///< the host waits for the device around forward and backward
   OperationClass adam = {};          ///< whose kernels update weights with Adam
 
   const OperatorRule* find(std::string_view op) const;

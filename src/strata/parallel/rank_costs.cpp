@@ -252,6 +252,7 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
   const KernelList list(whole.operations, *engine.times);
   const ExpectedTotals totals = expected_totals(*engine.framework, whole.operations, list,
                                                 engine.options, *engine.calibration, *engine.times);
+  costs.waits_at_steps = engine.framework->waits_at_steps;
   costs.low = totals.low_s / totals.time_s;
   costs.high = totals.high_s / totals.time_s;
   costs.peak_bytes = allocated_memory_bytes(whole.program, *engine.framework, engine.options,

@@ -60,6 +60,7 @@ struct RankCosts {
   std::vector<SharedWeight> shared;
   bool keeps_scores = false;       ///< of attention, for backward
   double start_s = 0;              ///< of the host, before the first call
+  bool waits_at_steps = false;     ///< the host, around forward and backward of a micro-batch
   double low = 1, high = 1;        ///< the interval of kernels and host over the expected time
   std::int64_t working_bytes = 0;  ///< the most that steps make for one another
   std::int64_t peak_bytes = 0;     ///< of an iteration of one rank and one micro-batch

@@ -33,6 +33,12 @@ void RankStream::receive(double time_s, double transit_s) {
   clock_.host_s = std::max(clock_.host_s, clock_.device_s);
 }
 
+void RankStream::wait_at_step() {
+  if (!costs_.waits_at_steps) return;
+  time_.host_s += std::max(0.0, clock_.host_s - clock_.device_s);
+  clock_.host_s = clock_.device_s = std::max(clock_.host_s, clock_.device_s);
+}
+
 void RankStream::wait_for(double time_s, double transit_s) {
   const double wait_s = time_s - clock_.device_s;
   if (wait_s <= 0) return;
@@ -53,6 +59,7 @@ void RankStream::run(const Section& section, const TensorTraffic& traffic, doubl
 }
 
 void RankStream::forward(const LayerChunk& chunk, std::uint32_t micro) {
+  wait_at_step();
   const double begin_s = clock_.device_s;
   if (strategy_.zero == 3) {
     for (std::size_t unit = chunk.first; unit < chunk.end; ++unit) {
@@ -63,9 +70,11 @@ void RankStream::forward(const LayerChunk& chunk, std::uint32_t micro) {
     run(chunk.forward, chunk.forward_traffic, 0);
   }
   note(Stream::compute, "forward", micro, begin_s, clock_.device_s);
+  wait_at_step();
 }
 
 void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
+  wait_at_step();
   const double begin_s = clock_.device_s;
   const bool is_apart = strategy_.schedule == PipelineSchedule::zero_bubble;
   const bool reduces = strategy_.data > 1 && strategy_.overlaps_gradients && !is_apart &&
@@ -86,6 +95,7 @@ void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_
     run(section, chunk.backward_traffic, chunk.recompute_s);
   }
   note(Stream::compute, "backward", micro, begin_s, clock_.device_s);
+  wait_at_step();
   if (is_last && strategy_.data > 1 && !strategy_.overlaps_gradients)
     bucket_bytes_ += static_cast<double>(chunk.gradient_bytes);
 }

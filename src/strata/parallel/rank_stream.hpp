@@ -85,6 +85,8 @@ class RankStream {
   void run_unit(std::size_t unit, bool is_backward);
   void reduce(double bytes, bool is_end_of_chunk);
   void gather(std::size_t unit);
+  /// Host and device wait for each other, where the framework does that.
+  void wait_at_step();
   void note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
             double end_s);
 

@@ -143,6 +143,23 @@ TEST(Simulate, gradients_are_summed_while_backward_goes_on) {
   EXPECT_NEAR(shown.ranks[0].gradients_s, 2 * 24e6 * 3 / 4 / slow, 1e-3);
 }
 
+// Forward waits for the host and backward for the device: one after the other takes both, unless
+// the host runs ahead of the device.
+TEST(Simulate, a_host_that_waits_at_steps_hides_nothing_behind_the_device) {
+  RankCosts costs = equal_units(4);
+  for (UnitCost& unit : costs.units) {
+    unit.forward = Section::call(1e-3, 1e-6);
+    unit.backward = Section::call(1e-6, 1e-3);
+  }
+  constexpr double both_s = 2 * 4 * 2e-3;
+  const double ahead_s = simulated(costs, "micro=2", cluster_of(1)).time_s;
+  EXPECT_NEAR(ahead_s, both_s - 4e-3, 0.05e-3);  // the second forward behind the first backward
+  costs.waits_at_steps = true;
+  const RankIteration waiting = simulated(costs, "micro=2", cluster_of(1));
+  EXPECT_NEAR(waiting.time_s, both_s, 0.05e-3);
+  EXPECT_NEAR(total(waiting.ranks[0]), waiting.time_s, 1e-9);
+}
+
 TEST(Schedule, every_micro_batch_goes_once_through_every_chunk) {
   for (const char* text : {"pp=4,micro=8", "pp=4,micro=8,v=3", "pp=4,micro=3,schedule=gpipe",
                            "pp=4,micro=6,schedule=zero-bubble"}) {

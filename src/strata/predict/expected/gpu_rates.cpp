@@ -90,6 +90,7 @@ GpuRates gpu_rates(const Machine& machine) {
     rates.clock_hz = machine.clocks.seen_hz->value;
   else
     lacks("clocks.boost_hz");
+  rates.issues_per_s = rates.units * rates.clock_hz * issue_gain(machine);
   const MemoryLevel* memory = off_chip(machine);
   if (memory == nullptr || !memory->bandwidth_bytes_per_s) lacks("the bandwidth of its memory");
   rates.bytes_per_s =

@@ -20,6 +20,10 @@ struct GpuRates {
   /// other things cost no arithmetic, less where the power limit lowers the clock.
   std::array<double, 16> kernel_flop_per_s{};
 
+  /// Clocks of all SMs in which a load can be issued beside arithmetic: what bounds products whose
+  /// rows do not begin at whole vectors, whatever the matrix units could do.
+  double issues_per_s = 0;
+
   double peak(DType dtype) const { return matrix_flop_per_s[static_cast<std::size_t>(dtype)]; }
   double kernel_peak(DType dtype) const {
     return kernel_flop_per_s[static_cast<std::size_t>(dtype)];

@@ -42,7 +42,8 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
       precision_(precision),
       dims_(dims_of(form_).size()),
       coefficients_(calibrated.coefficients),
-      sigma_(calibrated.sigma) {
+      sigma_(calibrated.sigma),
+      flop_per_issue_(measured_on.kernel_peak(precision) / measured_on.issues_per_s) {
   check_class(form_, calibrated);
   for (const KernelSample& sample : calibrated.samples) {
     KernelDims dims{};
@@ -98,10 +99,20 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
   return found;
 }
 
+double ClassTimes::fitted_s(const KernelDims& dims, const GpuRates& gpu) const {
+  const int missed = form_ == KernelForm::product ? misalignment(pass_, precision_, dims) : 0;
+  if (missed == 0) return form_time_s(form_, pass_, precision_, coefficients_, dims, gpu);
+  const double slower = std::pow(coefficients_.back(), missed);
+  GpuRates issuing = gpu;
+  double& peak = issuing.kernel_flop_per_s[static_cast<std::size_t>(precision_)];
+  peak = std::min(peak * slower, flop_per_issue_ * gpu.issues_per_s);
+  return form_time_s(form_, pass_, precision_, coefficients_, dims, issuing);
+}
+
 KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
                             const NearbySamples& nearby) const {
   KernelTime time;
-  time.busy_s = form_time_s(form_, pass_, precision_, coefficients_, dims, gpu) * nearby.correction;
+  time.busy_s = fitted_s(dims, gpu) * nearby.correction;
   time.kernels_s = time.busy_s * nearby.overlap;
   time.kernels = nearby.kernels;
   time.sigma = sigma_;

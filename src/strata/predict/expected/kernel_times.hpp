@@ -60,6 +60,8 @@ class ClassTimes {
   /// Logarithms of the dimensions, and the alignment of products.
   using Place = std::array<double, most_kernel_dims>;
   Place place_of(const KernelDims& dims) const;
+  /// The form's time; of a product whose rows do not begin at whole vectors, by what SMs issue.
+  double fitted_s(const KernelDims& dims, const GpuRates& gpu) const;
 
   struct Point {
     Place place;
@@ -72,6 +74,7 @@ class ClassTimes {
   std::size_t dims_ = 0;
   std::vector<double> coefficients_;
   double sigma_ = 0;
+  double flop_per_issue_ = 0;  // of the GPU that was measured
   std::vector<Point> points_;
 };
 

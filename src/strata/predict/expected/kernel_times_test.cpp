@@ -60,6 +60,29 @@ TEST(KernelTimes, on_another_gpu_scale_with_its_rates) {
   EXPECT_NEAR(relu_times().time({1e6}, fast).busy_s, 2e-6 + 4e-6, 1e-9);
 }
 
+// Twice the matrix units are no help where rows do not begin at whole vectors; twice the SMs are.
+TEST(KernelTimes, of_unaligned_products_on_another_gpu_scale_with_what_its_sms_issue) {
+  CalibratedClass product{.kernel_class = "linear.forward", .precision = "fp16"};
+  product.coefficients = {3, 0.7, 30, 60, 3};
+  const ClassTimes times(*operation_class_named("linear.forward"), DType::fp16, product,
+                         round_gpu());
+  const auto seconds = [&](const GpuRates& gpu, double columns) {
+    return times.time({1, 8192, columns, 8192}, gpu).busy_s - 3e-6;
+  };
+  constexpr double aligned = 8192, odd = 8191;
+  EXPECT_NEAR(seconds(round_gpu(), odd) / seconds(round_gpu(), aligned), 9, 0.01);
+  GpuRates strong = round_gpu();
+  for (double& peak : strong.kernel_flop_per_s) peak *= 2;
+  EXPECT_NEAR(seconds(strong, aligned) / seconds(round_gpu(), aligned), 0.5, 1e-9);
+  EXPECT_NEAR(seconds(strong, odd) / seconds(round_gpu(), odd), 1, 1e-9);
+  GpuRates wide = round_gpu();
+  wide.issues_per_s *= 2;
+  EXPECT_NEAR(seconds(wide, odd) / seconds(round_gpu(), odd), 0.5, 1e-9);
+  // Never faster than the same product would be if it were aligned.
+  wide.issues_per_s *= 100;
+  EXPECT_NEAR(seconds(wide, odd) / seconds(round_gpu(), aligned), 1, 0.01);
+}
+
 TEST(KernelTimes, of_a_class_that_nobody_measured_are_a_guess_of_a_factor_of_two) {
   const KernelTimes times({}, round_gpu(), round_gpu());
   const KernelTime time = times.time(relu_of(1e6));

@@ -12,6 +12,7 @@ inline GpuRates round_gpu() {
   gpu.clock_hz = 1e9;
   gpu.bytes_per_s = 1e12;
   gpu.l2_bytes = 5e7;
+  gpu.issues_per_s = gpu.units * gpu.clock_hz;
   gpu.matrix_flop_per_s.fill(1e13);
   gpu.matrix_flop_per_s[static_cast<std::size_t>(DType::tf32)] = 5e13;
   gpu.matrix_flop_per_s[static_cast<std::size_t>(DType::bf16)] = 1e14;
