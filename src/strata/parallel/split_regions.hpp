@@ -28,9 +28,10 @@ struct SplitEdge {
 
 struct SplitRegions {
   std::vector<SplitRole> roles;  ///< by node
+  std::vector<int> axes;         ///< by tensor: along which it is split inside a region
   std::vector<SplitEdge> edges;
   std::int64_t pairs = 0;  ///< regions with a product by columns and one by rows
-  std::string reason;      ///< heads that the ranks do not divide; the first ones, empty: none
+  std::string reason;      ///< why a block cannot be split that should be; empty: none
 };
 
 SplitRegions find_split_regions(const Graph& graph, std::int64_t ranks);

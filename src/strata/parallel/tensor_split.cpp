@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/graph/builder.hpp"
+#include "strata/parallel/split_axes.hpp"
 #include "strata/parallel/split_regions.hpp"
 
 #include <utility>
@@ -20,26 +21,12 @@ std::int64_t share_of(std::int64_t count, std::int64_t ranks) {
   return (share + multiple - 1) / multiple * multiple;
 }
 
-/// The operator with a rank's share of its features, heads or vocabulary.
-Operator share_of(const Operator& op, SplitRole role, std::int64_t ranks) {
-  if (role == SplitRole::row || role == SplitRole::none) return op;
+/// A product by columns or a table with a rank's share of its features or vocabulary.
+Operator share_of_column(const Operator& op, std::int64_t ranks) {
   if (const auto* linear = std::get_if<Linear>(&op))
     return Linear{.features = share_of(linear->features, ranks), .bias = linear->bias};
   if (const auto* table = std::get_if<Embedding>(&op))
     return Embedding{.vocabulary = share_of(table->vocabulary, ranks), .width = table->width};
-  if (const auto* attention = std::get_if<Attention>(&op)) {
-    Attention part = *attention;
-    part.heads /= ranks;
-    part.kv_heads /= ranks;
-    return part;
-  }
-  if (const auto* rotary = std::get_if<RotaryEmbedding>(&op))
-    return RotaryEmbedding{rotary->heads / ranks};
-  if (const auto* cut = std::get_if<Split>(&op)) {
-    Split part = *cut;
-    for (std::int64_t& size : part.sizes) size /= ranks;
-    return part;
-  }
   return op;
 }
 
@@ -77,15 +64,25 @@ class RankGraph {
   TensorId tensor_of(TensorId id) {
     if (of_[id] != no_tensor) return of_[id];
     const Tensor& tensor = whole_.tensors[id];
-    of_[id] = builder_.stored(tensor.name, tensor.type.shape, tensor.kind, tensor.type.dtype);
+    const Shape shape = share_of_axis(tensor.type.shape, regions_.axes[id], ranks_);
+    of_[id] = builder_.stored(tensor.name, shape, tensor.kind, tensor.type.dtype);
     return of_[id];
+  }
+
+  Operator share_of_node(NodeId id) const {
+    const Operator& op = whole_.nodes[id].op;
+    switch (regions_.roles[id]) {
+      case SplitRole::column: return share_of_column(op, ranks_);
+      case SplitRole::inner: return share_of_inner(whole_, regions_.axes, id, ranks_);
+      default: return op;
+    }
   }
 
   void add(NodeId id) {
     const Node& node = whole_.nodes[id];
     std::vector<TensorId> data, own;
     for (std::size_t i = 0; i < node.first_own; ++i) data.push_back(tensor_of(node.inputs[i]));
-    const Operator op = share_of(node.op, regions_.roles[id], ranks_);
+    const Operator op = share_of_node(id);
     // Weights that another node has made already are shared with it: either none or all are given.
     bool shares = false;
     for (std::size_t i = node.first_own; i < node.inputs.size(); ++i)
