@@ -2,6 +2,8 @@
 #include "strata/api/parallel.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/graph/bind.hpp"
+#include "strata/parallel/rank_views.hpp"
 #include "strata/predict/access_list.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +85,39 @@ std::string units_text(const std::vector<std::string>& names, const LayerChunk& 
   return chunk.end - chunk.first == 1 ? first : fmt::format("{} … {}", first, last);
 }
 
+/// The limit of one micro-batch with the sizes given, by node.
+struct LimitTimes {
+  std::unique_ptr<BoundGraph> bound;  // what the program refers to
+  Program program;
+  std::vector<double> work_s, update_s;
+  double loss_s = 0, time_s = 0;
+};
+
+LimitTimes limit_times(const Graph& graph, const Binding& sizes, const Machine& machine,
+                       const PredictRequest& parallel) {
+  PredictRequest request = limit_request(parallel);
+  request.training.recompute = Recompute::none;
+  LimitTimes times;
+  times.bound = std::make_unique<BoundGraph>(bind_graph(graph, sizes, request.sizes.dtype));
+  times.program = limit_program(*times.bound, request);
+  const AccessList list(times.program);
+  const Hardware hardware = hardware_for(machine, main_dtype(*times.bound), request);
+  const Prediction prediction =
+      simulate(list, decide(list, hardware, request.options), Record::steps);
+  times.time_s = prediction.time_s;
+  times.work_s.resize(graph.nodes.size());
+  times.update_s = times.work_s;
+  double before_s = 0;
+  for (StepId id = 0; id < times.program.steps.size(); ++id) {
+    const Step& step = times.program.steps[id];
+    const double time_s = prediction.steps[id].end_s - before_s;
+    before_s = prediction.steps[id].end_s;
+    std::vector<double>& of_nodes = step.pass == Pass::update ? times.update_s : times.work_s;
+    (step.node == no_node ? times.loss_s : of_nodes[step.node]) += time_s;
+  }
+  return times;
+}
+
 }  // namespace
 
 ParallelModel::ParallelModel(const Graph& graph, const Cluster& cluster,
@@ -109,43 +144,37 @@ ParallelModel::~ParallelModel() = default;
 double ParallelModel::limit_s(const StrategyTime& result) {
   const Strategy& strategy = result.strategy;
   const SplitGraph& split = planner_->split_of(strategy.tensor);
-  PredictRequest request = limit_request(request_);
-  set_batch(request.sizes, result.micro_batch);
-  request.training.recompute = Recompute::none;
-  const BoundGraph bound = bind_model(split.graph, request.sizes);
-  const Program program = limit_program(bound, request);
-  const AccessList list(program);
-  const Prediction prediction = simulate(
-      list,
-      decide(list, hardware_for(cluster_.machine, main_dtype(bound), request), request.options),
-      Record::steps);
-  if (strategy.devices() == 1 && strategy.micro_batches == 1) return prediction.time_s;
-  const UnitList units = find_units(program);
-  std::vector<double> work(std::max<std::size_t>(units.units.size(), 1), 0), update = work;
-  double before_s = 0;
-  for (StepId id = 0; id < program.steps.size(); ++id) {
-    const Step& step = program.steps[id];
-    const std::size_t unit = step.node == no_node ? work.size() - 1 : units.of_node[step.node];
-    (step.pass == Pass::update ? update : work)[unit] += prediction.steps[id].end_s - before_s;
-    before_s = prediction.steps[id].end_s;
-  }
+  Binding binding = bound_.binding;
+  binding["batch"] = result.micro_batch;
+  const RankViews views = rank_views(split, binding, strategy);
+  std::vector<LimitTimes> runs;
+  for (const Binding& sizes : views.runs)
+    runs.push_back(limit_times(split.graph, sizes, cluster_.machine, request_));
+  if (strategy.devices() == 1 && strategy.micro_batches == 1) return runs[0].time_s;
   const RankCosts& costs = planner_->costs_of(strategy);
+  std::vector<double> work(costs.units.size(), 0), update = work;
+  work.back() += runs[0].loss_s;
+  const UnitList units = find_units(runs[0].program);
+  for (NodeId id = 0; id < views.nodes.size(); ++id) {
+    const NodeView& view = views.of(id);
+    if (view.is_absent) continue;
+    work[units.of_node[id]] += runs[view.run].work_s[id] * view.share;
+    update[units.of_node[id]] += runs[0].update_s[id];
+  }
   const std::vector<LayerChunk> chunks = make_chunks(costs, strategy);
   const auto stages = static_cast<std::size_t>(strategy.pipeline);
+  const auto update_ranks = static_cast<double>(strategy.zero > 0 ? strategy.weight_ranks() : 1);
   std::vector<double> of_stage(stages, 0);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    for (std::size_t unit = chunks[i].first; unit < std::min(chunks[i].end, work.size()); ++unit)
+    for (std::size_t unit = chunks[i].first; unit < chunks[i].end; ++unit)
       of_stage[i % stages] +=
-          work[unit] * static_cast<double>(strategy.micro_batches) +
-          update[unit] / static_cast<double>(strategy.zero > 0 ? strategy.data : 1);
+          work[unit] * static_cast<double>(strategy.micro_batches) + update[unit] / update_ranks;
   }
   double limit = *std::max_element(of_stage.begin(), of_stage.end());
+  const double rate =
+      std::max(cluster_.inside.bytes_per_s, cluster_.between ? cluster_.between->bytes_per_s : 0);
   for (const RankTraffic& sent : result.iteration.traffic) {
-    const double bytes =
-        sent.tensor_bytes + sent.gradients_bytes + sent.parameters_bytes + sent.pipeline_bytes;
-    const double rate =
-        std::max(cluster_.inside.bytes_per_s, cluster_.between ? cluster_.between->bytes_per_s : 0);
-    if (rate > 0) limit = std::max(limit, bytes / rate);
+    if (rate > 0) limit = std::max(limit, sent.total_bytes() / rate);
   }
   return limit;
 }

@@ -79,6 +79,17 @@ double tree_time_s(const Cluster& cluster, const GroupPlaces& places, const Rank
          sent_bytes(CollectiveKind::all_reduce, group.size, bytes) / rate_between(cluster, places);
 }
 
+/// Every rank sends to every other one; to other nodes it sends by its own share of the NICs.
+double all_to_all_time_s(const Cluster& cluster, const GroupPlaces& places, const RankGroup& group,
+                         double bytes) {
+  const auto inside = static_cast<double>(places.per_node - 1);
+  const auto outside = static_cast<double>(group.size - places.per_node);
+  const double part = bytes / static_cast<double>(group.size);
+  return base_s + inside * cluster.inside.hop_s + outside * cluster.between->hop_s +
+         std::max(inside * part / rate_inside(cluster, places.per_node),
+                  outside * part / cluster.between->reached_bytes_per_s);
+}
+
 }  // namespace
 
 GroupPlaces places_of(const Cluster& cluster, const RankGroup& group) {
@@ -108,9 +119,21 @@ double collective_time_s(const Cluster& cluster, const RankGroup& group, Collect
   if (const MeasuredCollective* measured = find_measured(cluster, kind, group.size);
       measured != nullptr && lies_in_node)
     return measured_time_s(*measured, bytes);
+  if (kind == CollectiveKind::all_to_all && !lies_in_node)
+    return all_to_all_time_s(cluster, places, group, bytes);
   const double ring_s = ring_time_s(cluster, places, group, kind, bytes);
   if (lies_in_node || kind != CollectiveKind::all_reduce) return ring_s;
   return std::min(ring_s, tree_time_s(cluster, places, group, bytes));
+}
+
+double ring_step_time_s(const Cluster& cluster, const RankGroup& group, double bytes) {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const GroupPlaces places = places_of(cluster, group);
+  const bool lies_in_node = places.nodes == 1;
+  const ClusterLink& link = lies_in_node ? cluster.inside : *cluster.between;
+  const double rate =
+      lies_in_node ? rate_inside(cluster, group.size) : rate_between(cluster, places);
+  return base_s + link.hop_s + bytes / rate;
 }
 
 }  // namespace strata

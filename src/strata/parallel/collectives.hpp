@@ -31,4 +31,7 @@ double sent_bytes(CollectiveKind kind, std::int64_t ranks, double bytes);
 double collective_time_s(const Cluster& cluster, const RankGroup& group, CollectiveKind kind,
                          double bytes);
 
+/// Every rank of the group sends `bytes` to the next one, all at the same time.
+double ring_step_time_s(const Cluster& cluster, const RankGroup& group, double bytes);
+
 }  // namespace strata

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/parallel/planner.hpp"
 
+#include "strata/parallel/context_split.hpp"
+#include "strata/parallel/experts.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace strata {
 namespace {
@@ -23,7 +27,8 @@ std::int64_t samples_of(const Graph& graph, const Binding& binding) {
 /// The interval of the kernels, wider by what is not known of links.
 void find_interval(StrategyTime& result, const RankCosts& costs, const RankEngine& engine) {
   const RankTime mean = result.iteration.mean();
-  const double exposed_s = mean.tensor_s + mean.gradients_s + mean.parameters_s + mean.pipeline_s;
+  const double exposed_s = mean.tensor_s + mean.context_s + mean.experts_s + mean.gradients_s +
+                           mean.parameters_s + mean.pipeline_s;
   const double factor = engine.calibration->interval_factor;
   const double links = factor * communication_sigma * exposed_s / result.time_s;
   const double beyond = std::hypot(links, engine.sigma);
@@ -66,6 +71,28 @@ const SplitGraph& StrategyPlanner::split_of(std::int64_t tensor_ranks) {
   }
 }
 
+std::vector<std::int64_t> StrategyPlanner::context_choices(std::int64_t least_positions) const {
+  std::vector<std::int64_t> choices = {1};
+  const auto length = sequence_length(graph_, binding_);
+  if (!length) return choices;
+  try {
+    for (std::int64_t ranks = 2; binding_.at(*length) / ranks >= least_positions; ranks *= 2) {
+      split_context(graph_, binding_, ranks);
+      choices.push_back(ranks);
+    }
+  } catch (const Error& error) {  // nor can more ranks
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  return choices;
+}
+
+std::int64_t StrategyPlanner::experts() const {
+  std::int64_t common = 0;
+  for (const ExpertLayer& layer : find_experts(graph_).layers)
+    common = std::gcd(common, layer.count);
+  return common;
+}
+
 bool StrategyPlanner::keeps_scores() {
   Strategy alone;
   alone.micro_batches = samples_;
@@ -74,7 +101,8 @@ bool StrategyPlanner::keeps_scores() {
 
 const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {
   const std::int64_t micro_batch = samples_ / strategy.data / strategy.micro_batches;
-  const CostKey key{strategy.tensor, strategy.sequence_parallel, micro_batch, strategy.recompute};
+  const CostKey key{strategy.tensor, strategy.context,           strategy.expert,
+                    micro_batch,     strategy.sequence_parallel, strategy.recompute};
   const auto known = costs_.find(key);
   if (known != costs_.end()) return known->second;
   Binding binding = binding_;

@@ -47,6 +47,11 @@ class StrategyPlanner {
   std::vector<RankMemory> memory_of(const Strategy& strategy);
 
   const RankCosts& costs_of(const Strategy& strategy);
+  /// Over how many ranks a search shares the sequences: 1, 2, 4, …, as long as each rank has
+  /// `least_positions` of them; 1 alone where the network does not allow it.
+  std::vector<std::int64_t> context_choices(std::int64_t least_positions) const;
+  /// What the number of ranks that share experts must divide; 0: there are no experts.
+  std::int64_t experts() const;
   /// Whether selective recomputation has anything to drop: scores of attention that are kept.
   bool keeps_scores();
   const SplitGraph& split_of(std::int64_t tensor_ranks);
@@ -60,7 +65,8 @@ class StrategyPlanner {
   std::int64_t samples_ = 0;
   std::map<std::int64_t, SplitGraph> splits_;
   std::map<std::int64_t, Error> refusals_;  // of splits
-  using CostKey = std::tuple<std::int64_t, bool, std::int64_t, RankRecompute>;
+  using CostKey =
+      std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, RankRecompute>;
   std::map<CostKey, RankCosts> costs_;
 };
 

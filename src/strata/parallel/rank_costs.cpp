@@ -2,6 +2,8 @@
 #include "strata/parallel/rank_costs.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/parallel/exchanges.hpp"
+#include "strata/parallel/rank_views.hpp"
 #include "strata/predict/expected/allocated_memory.hpp"
 #include "strata/predict/expected/expected.hpp"
 #include "strata/predict/expected/host_pipeline.hpp"
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace strata {
@@ -53,32 +56,26 @@ struct MicroBatch {
   MicroBatch& operator=(const MicroBatch&) = delete;
 };
 
-/// Every size as before, with a share of the sequence.
-Binding share_of_sequence(const SplitGraph& split, const BoundGraph& bound, std::int64_t ranks) {
-  const auto seq = bound.binding.find("seq");
-  if (seq == bound.binding.end() || seq->second % ranks != 0)
-    fail(ErrorKind::unsupported, "sp=yes: {} needs a sequence length that tp={} divides{}",
-         split.graph.name, ranks, seq == bound.binding.end() ? ", and its length is fixed" : "");
-  Binding shorter = bound.binding;
-  shorter["seq"] = seq->second / ranks;
-  return shorter;
-}
+using MicroBatches = std::vector<std::unique_ptr<const MicroBatch>>;
 
 /// Adds up the costs of units.
 class CostSheet {
  public:
   CostSheet(const SplitGraph& split, const Strategy& strategy, const Cluster& cluster,
-            const MicroBatch& whole, const MicroBatch* shorter)
+            const RankViews& views, const MicroBatches& runs)
       : split_(split),
         strategy_(strategy),
         cluster_(cluster),
-        whole_(whole),
-        shorter_(shorter),
-        units_(find_units(whole.program)) {
+        views_(views),
+        runs_(runs),
+        whole_(*runs[0]),
+        units_(find_units(whole_.program)),
+        busy_s_(whole_.program.steps.size(), 0) {
     result_.units.resize(std::max<std::size_t>(units_.units.size(), 1));
     for (const Unit& unit : units_.units) result_.names.push_back(unit.name);
     for (std::size_t i = 0; i < split.collectives.size(); ++i)
       of_node_[split.collectives[i].node].push_back(i);
+    list_exchanges();
   }
 
   RankCosts take() && {
@@ -94,9 +91,13 @@ class CostSheet {
     const NodeId node = whole_.program.steps[id].node;
     return node == no_node ? result_.units.size() - 1 : units_.of_node[node];
   }
-  /// Norms, dropout and sums outside the split products have a share of the sequence.
-  bool has_share_of_sequence(NodeId node) const {
-    return shorter_ != nullptr && node != no_node && !split_.is_split[node];
+  const MicroBatch& run_of(NodeId node) const { return *runs_[views_.of(node).run]; }
+  Section& section_of(const Step& step, UnitCost& unit) const {
+    return step.pass == Pass::forward && !step.is_recomputed ? unit.forward : unit.backward;
+  }
+  LayerTraffic& traffic_of(const Step& step, UnitCost& unit) const {
+    return step.pass == Pass::forward && !step.is_recomputed ? unit.forward_traffic
+                                                             : unit.backward_traffic;
   }
 
   void add_times() {
@@ -105,23 +106,25 @@ class CostSheet {
     for (std::size_t call = 0; call < operations.calls.size(); ++call) {
       if (operations.calls[call].is_update) continue;
       const StepId id = operations.calls[call].step;
-      for (; next < id; ++next) add_collectives(next);
+      for (; next < id; ++next) add_links(next);
       add_call(id, call);
     }
-    for (; next < whole_.program.steps.size(); ++next) add_collectives(next);
+    for (; next < whole_.program.steps.size(); ++next) add_links(next);
   }
 
   void add_call(StepId id, std::size_t call) {
     const Step& step = whole_.program.steps[id];
-    const MicroBatch& from = has_share_of_sequence(step.node) ? *shorter_ : whole_;
-    const double busy_s = from.pipeline.busy_s(call);
-    const Section section = Section::call(from.pipeline.host_s(call), busy_s);
+    const NodeView& view = views_.of(step.node);
+    if (view.is_absent) return;
+    const MicroBatch& from = *runs_[view.run];
+    const double busy_s = from.pipeline.busy_s(call) * view.share;
+    const Section section =
+        Section::call(from.pipeline.host_s(call) * static_cast<double>(view.parts), busy_s);
+    busy_s_[id] += busy_s;
     UnitCost& unit = result_.units[unit_of(id)];
-    const bool is_forward = step.pass == Pass::forward && !step.is_recomputed;
-    (is_forward ? unit.forward : unit.backward) =
-        (is_forward ? unit.forward : unit.backward).then(section);
+    section_of(step, unit) = section_of(step, unit).then(section);
     if (step.is_recomputed) unit.recompute_s += busy_s;
-    if (is_forward && recomputes(step.node)) {
+    if (step.pass == Pass::forward && !step.is_recomputed && recomputes(step.node)) {
       unit.backward = section.then(unit.backward);
       unit.recompute_s += busy_s;
     }
@@ -131,7 +134,7 @@ class CostSheet {
                                 : from.kernels.size();
     for (std::size_t i = from.operations.calls[call].first; i < end; ++i) {
       if (is_of_weights(from.operations.operations[i].kernel_class))
-        unit.weight_gradients_s += from.kernels[i].busy_s;
+        unit.weight_gradients_s += from.kernels[i].busy_s * view.share;
     }
   }
 
@@ -141,26 +144,43 @@ class CostSheet {
            whole_.memory.scores_by_node[node] > 0;
   }
 
-  void add_collectives(StepId id) {
+  /// What the ranks exchange after a step.
+  void add_links(StepId id) {
     const Step& step = whole_.program.steps[id];
     if (step.node == no_node || step.pass == Pass::update || step.is_gradient_sum) return;
-    const auto found = of_node_.find(step.node);
-    if (found == of_node_.end()) return;
-    UnitCost& unit = result_.units[unit_of(id)];
-    for (const std::size_t i : found->second) {
-      const NodeCollective& collective = split_.collectives[i];
-      if (collective.is_backward != (step.pass != Pass::forward)) continue;
-      const double bytes =
-          static_cast<double>(whole_.bound.tensors[collective.tensor].bytes) * collective.share;
-      const TensorTraffic traffic = traffic_of(bytes);
-      const bool is_forward = step.pass == Pass::forward && !step.is_recomputed;
-      Section& section = is_forward ? unit.forward : unit.backward;
-      section = section.then(Section::call(collective_dispatch_s, traffic.time_s));
-      (is_forward ? unit.forward_traffic : unit.backward_traffic) += traffic;
+    if (views_.of(step.node).is_absent || step.pass == Pass::backward_weight) return;
+    const bool is_backward = step.pass != Pass::forward;
+    if (const auto found = of_node_.find(step.node); found != of_node_.end()) {
+      for (const std::size_t i : found->second) {
+        if (split_.collectives[i].is_backward == is_backward)
+          add_link(id, &LayerTraffic::tensor, tensor_use(split_.collectives[i]));
+      }
     }
+    if (const auto found = ring_bytes_.find(step.node); found != ring_bytes_.end())
+      add_link(id, &LayerTraffic::context,
+               ring_exchange(cluster_, strategy_, found->second, busy_s_[id], is_backward));
+    if (const auto found = expert_bytes_.find(step.node); found != expert_bytes_.end())
+      add_link(id, &LayerTraffic::experts, expert_exchange(cluster_, strategy_, found->second));
   }
 
-  TensorTraffic traffic_of(double bytes) const {
+  void add_link(StepId id, LinkUse LayerTraffic::*purpose, const LinkUse& use) {
+    const Step& step = whole_.program.steps[id];
+    UnitCost& unit = result_.units[unit_of(id)];
+    const auto parts =
+        static_cast<double>(purpose == &LayerTraffic::context ? strategy_.context - 1 : 1);
+    const Section section = Section::call(parts * collective_dispatch_s, use.time_s);
+    section_of(step, unit) = section_of(step, unit).then(section);
+    traffic_of(step, unit).*purpose += use;
+    const bool is_again = purpose == &LayerTraffic::context && step.pass == Pass::forward &&
+                          !step.is_recomputed && recomputes(step.node);
+    if (!is_again) return;
+    unit.backward = section.then(unit.backward);
+    unit.backward_traffic.*purpose += use;
+  }
+
+  LinkUse tensor_use(const NodeCollective& collective) const {
+    const BoundTensor& tensor = run_of(collective.node).bound.tensors[collective.tensor];
+    const double bytes = static_cast<double>(tensor.bytes) * collective.share;
     const RankGroup group = strategy_.tensor_group();
     if (!strategy_.sequence_parallel)
       return {collective_time_s(cluster_, group, CollectiveKind::all_reduce, bytes),
@@ -170,55 +190,104 @@ class CostSheet {
             2 * sent_bytes(CollectiveKind::all_gather, group.size, bytes)};
   }
 
-  /// A weight belongs to the first unit that reads it; others that read it share it.
+  /// Keys and values of a ring, for the whole sequence; words that go to experts, of all of them.
+  /// Both lie twice in memory while they come and go, keys and values with their gradients.
+  void list_exchanges() {
+    const auto bytes_of = [&](NodeId of, TensorId tensor) {
+      return static_cast<double>(run_of(of).bound.tensors[tensor].bytes);
+    };
+    double most = 0;
+    for (const NodeId id : views_.rings) {
+      const Node& node = split_.graph.nodes[id];
+      ring_bytes_[id] = bytes_of(id, node.inputs[1]) + bytes_of(id, node.inputs[2]);
+      most = std::max(most, 4 * ring_bytes_[id] / static_cast<double>(strategy_.context));
+    }
+    for (const ExpertLayer& layer : views_.experts.layers) {
+      const auto kept = static_cast<std::size_t>(layer.count / strategy_.expert);
+      for (const NodeId id : {layer.takes[0], layer.gives[kept - 1]}) {
+        const TensorId result = split_.graph.nodes[id].outputs[0];
+        // Of the rank's own words every expert has as many.
+        expert_bytes_[id] = static_cast<double>(whole_.bound.tensors[result].bytes) *
+                            static_cast<double>(layer.count);
+        most = std::max(most, 2 * expert_bytes_[id]);
+      }
+    }
+    result_.exchange_bytes = static_cast<std::int64_t>(most);
+  }
+
+  /// A weight belongs to the first unit that reads it; others that read it share it. Those of
+  /// experts on other ranks belong to none.
   void add_weights() {
     const Graph& graph = split_.graph;
-    std::vector<std::size_t> unit(graph.tensors.size(), ~std::size_t{0});
+    constexpr std::size_t nowhere = ~std::size_t{0}, elsewhere = nowhere - 1;
+    std::vector<std::size_t> unit(graph.tensors.size(), nowhere);
+    std::vector<bool> is_of_expert(graph.tensors.size(), false);
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
       for (const TensorId input : graph.nodes[id].inputs) {
         if (graph.tensors[input].kind != TensorKind::parameter) continue;
         const std::size_t reader = units_.of_node[id];
-        if (unit[input] == ~std::size_t{0}) {
+        if (views_.of(id).is_absent) {
+          if (unit[input] == nowhere) unit[input] = elsewhere;
+        } else if (unit[input] >= elsewhere) {
           unit[input] = reader;
+          is_of_expert[input] =
+              !views_.experts.places.empty() && views_.experts.places[id].is_expert();
         } else if (unit[input] != reader) {
           result_.shared.push_back({unit[input], reader, whole_.bound.tensors[input].bytes});
         }
       }
     }
-    for (TensorId id = 0; id < graph.tensors.size(); ++id) {
-      if (unit[id] == ~std::size_t{0}) continue;
-      const BoundTensor& tensor = whole_.bound.tensors[id];
-      UnitCost& cost = result_.units[unit[id]];
-      cost.weight_bytes += tensor.bytes;
-      if (!tensor.wants_gradient) continue;
-      cost.gradient_bytes += tensor.bytes;
-      cost.parameters += tensor.elements;
-      ++cost.tensors;
-    }
+    std::vector<std::int64_t> state_bytes(graph.tensors.size(), 0);
     for (const Value& value : whole_.program.values) {
-      const bool is_of_unit = unit[value.tensor] != ~std::size_t{0};
-      if (value.kind == ValueKind::state && is_of_unit)
-        result_.units[unit[value.tensor]].state_bytes += value.bytes;
-      else if (value.is_given && !is_of_unit)
+      if (value.kind == ValueKind::state && unit[value.tensor] != nowhere)
+        state_bytes[value.tensor] += value.bytes;
+      else if (value.is_given && unit[value.tensor] == nowhere)
         result_.other_bytes += value.bytes;
+    }
+    for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+      if (unit[id] >= elsewhere) continue;
+      const BoundTensor& tensor = whole_.bound.tensors[id];
+      WeightCost cost;
+      cost.weight_bytes = tensor.bytes;
+      cost.state_bytes = state_bytes[id];
+      if (tensor.wants_gradient) {
+        cost.gradient_bytes = tensor.bytes;
+        cost.parameters = tensor.elements;
+        cost.tensors = 1;
+      }
+      UnitCost& of = result_.units[unit[id]];
+      of.add(cost);
+      if (is_of_expert[id]) of.experts += cost;
     }
   }
 
+  static std::int64_t working_bytes_of(const ActivationMemory& memory) {
+    const std::int64_t saved = std::accumulate(memory.saved_by_node.begin(),
+                                               memory.saved_by_node.end(), memory.saved_by_loss);
+    return std::max<std::int64_t>(0, memory.peak_bytes - saved);
+  }
+
   void add_activations() {
-    std::int64_t saved = 0;
     const auto of = [&](NodeId node) {
-      const MicroBatch& from = has_share_of_sequence(node) ? *shorter_ : whole_;
+      const NodeView& view = views_.of(node);
+      if (view.is_absent) return std::int64_t{0};
+      const ActivationMemory& memory = runs_[view.run]->memory;
       const bool drops = strategy_.recompute == RankRecompute::selective;
-      return from.memory.saved_by_node[node] - (drops ? from.memory.scores_by_node[node] : 0);
+      const std::int64_t bytes =
+          memory.saved_by_node[node] - (drops ? memory.scores_by_node[node] : 0);
+      return view.share == 1 ? bytes
+                             : static_cast<std::int64_t>(static_cast<double>(bytes) * view.share);
     };
     for (NodeId node = 0; node < split_.graph.nodes.size(); ++node) {
       result_.units[units_.of_node[node]].saved_bytes += of(node);
-      saved += whole_.memory.saved_by_node[node];
       result_.keeps_scores |= whole_.memory.scores_by_node[node] > 0;
     }
     result_.units.back().saved_bytes += whole_.memory.saved_by_loss;
-    saved += whole_.memory.saved_by_loss;
-    result_.working_bytes = std::max<std::int64_t>(0, whole_.memory.peak_bytes - saved);
+    result_.working_bytes = working_bytes_of(whole_.memory);
+    if (!views_.rings.empty())  // scores that are written out are of all keys
+      result_.working_bytes =
+          std::max(result_.working_bytes,
+                   working_bytes_of(run_of(views_.rings[0]).memory) / strategy_.context);
     for (std::size_t i = 0; i < units_.units.size(); ++i) {
       if (units_.units[i].has_output)
         result_.units[i].boundary_bytes = whole_.bound.tensors[units_.units[i].output].bytes;
@@ -228,10 +297,13 @@ class CostSheet {
   const SplitGraph& split_;
   const Strategy& strategy_;
   const Cluster& cluster_;
-  const MicroBatch& whole_;
-  const MicroBatch* shorter_;
+  const RankViews& views_;
+  const MicroBatches& runs_;
+  const MicroBatch& whole_;  // with the sizes of most nodes
   UnitList units_;
+  std::vector<double> busy_s_;                          // of each step
   std::map<NodeId, std::vector<std::size_t>> of_node_;  // its collectives
+  std::map<NodeId, double> ring_bytes_, expert_bytes_;  // that it exchanges
   RankCosts result_;
 };
 
@@ -240,15 +312,17 @@ class CostSheet {
 RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Strategy& strategy,
                      const Cluster& cluster, const RankEngine& engine) {
   const TrainingOptions training = training_of(engine, strategy);
-  const MicroBatch whole(split.graph, binding, training, engine);
-  std::unique_ptr<const MicroBatch> shorter;
-  if (strategy.sequence_parallel) {
-    shorter = std::make_unique<const MicroBatch>(
-        split.graph, share_of_sequence(split, whole.bound, strategy.tensor), training, engine);
-    STRATA_CHECK(shorter->operations.calls.size() == whole.operations.calls.size(),
-                 "a shorter sequence takes the same calls");
+  const RankViews views = rank_views(split, binding, strategy);
+  MicroBatches runs;
+  for (const Binding& sizes : views.runs) {
+    runs.push_back(std::make_unique<const MicroBatch>(split.graph, sizes, training, engine));
+    if (runs.back()->operations.calls.size() != runs[0]->operations.calls.size())
+      fail(ErrorKind::unsupported,
+           "--parallel {}: {} takes other kernels with a share of its words", to_text(strategy),
+           split.graph.name);
   }
-  RankCosts costs = CostSheet(split, strategy, cluster, whole, shorter.get()).take();
+  RankCosts costs = CostSheet(split, strategy, cluster, views, runs).take();
+  const MicroBatch& whole = *runs[0];
   const KernelList list(whole.operations, *engine.times);
   const ExpectedTotals totals = expected_totals(*engine.framework, whole.operations, list,
                                                 engine.options, *engine.calibration, *engine.times);

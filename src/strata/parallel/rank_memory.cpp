@@ -12,6 +12,12 @@ constexpr std::int64_t bucket_bytes = 25'000'000;
 
 std::int64_t share(std::int64_t bytes, std::int64_t ranks) { return (bytes + ranks - 1) / ranks; }
 
+/// What ZeRO leaves of all bytes, of which some are of experts that fewer ranks have.
+std::int64_t share(std::int64_t bytes, std::int64_t of_experts, const Strategy& strategy) {
+  return share(bytes - of_experts, strategy.weight_ranks()) +
+         share(of_experts, strategy.expert_weight_ranks());
+}
+
 /// FSDP holds the weights of the unit at work and of the next one.
 std::int64_t gathered_bytes(const RankCosts& costs) {
   std::int64_t most = 0;
@@ -47,28 +53,32 @@ std::vector<RankMemory> rank_memory(const RankCosts& costs, const std::vector<La
   for (std::size_t stage = 0; stage < stages; ++stage) {
     RankMemory memory;
     std::int64_t saved = 0;
+    WeightCost experts;
     for (std::size_t i = stage; i < chunks.size(); i += stages) {
       memory.parameters_bytes += chunks[i].weight_bytes;
       memory.gradients_bytes += chunks[i].gradient_bytes;
       memory.states_bytes += chunks[i].state_bytes;
+      experts += chunks[i].experts;
       saved += chunks[i].saved_bytes;
     }
     add_shared(memory, costs, stage, chunks, stages);
     const auto tasks = tasks_of(strategy, static_cast<std::int64_t>(stage));
     memory.activations_bytes =
         most_in_flight(tasks) * saved / strategy.chunks + costs.working_bytes;
-    memory.buffers_bytes = costs.other_bytes;
+    memory.buffers_bytes = costs.other_bytes + costs.exchange_bytes;
     if (is_alone) {
       // The gradients of weights are not all there when the activations are at their peak.
       const std::int64_t others = memory.total_bytes() - memory.gradients_bytes;
       memory.gradients_bytes = std::max<std::int64_t>(0, costs.peak_bytes - others);
-    } else if (strategy.data > 1) {
+    } else if (strategy.weight_ranks() > 1) {
       memory.buffers_bytes += bucket_bytes;
     }
-    if (strategy.zero >= 1) memory.states_bytes = share(memory.states_bytes, strategy.data);
-    if (strategy.zero >= 2) memory.gradients_bytes = share(memory.gradients_bytes, strategy.data);
+    if (strategy.zero >= 1)
+      memory.states_bytes = share(memory.states_bytes, experts.state_bytes, strategy);
+    if (strategy.zero >= 2)
+      memory.gradients_bytes = share(memory.gradients_bytes, experts.gradient_bytes, strategy);
     if (strategy.zero == 3) {
-      memory.parameters_bytes = share(memory.parameters_bytes, strategy.data);
+      memory.parameters_bytes = share(memory.parameters_bytes, experts.weight_bytes, strategy);
       memory.buffers_bytes += gathered_bytes(costs);
     }
     all.push_back(memory);

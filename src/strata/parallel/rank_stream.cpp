@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace strata {
 namespace {
 
@@ -18,7 +20,9 @@ RankStream::RankStream(const RankCosts& costs, const Strategy& strategy, const C
       cluster_(cluster),
       rank_(rank),
       wants_events_(wants_events == WantEvents::yes),
-      clock_{.host_s = costs.start_s, .device_s = 0} {}
+      clock_{.host_s = costs.start_s, .device_s = 0},
+      weights_{.group = strategy.weight_group()},
+      experts_{.group = strategy.expert_weight_group()} {}
 
 void RankStream::note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
                       double end_s) {
@@ -48,13 +52,17 @@ void RankStream::wait_for(double time_s, double transit_s) {
   clock_.device_s = time_s;
 }
 
-void RankStream::run(const Section& section, const TensorTraffic& traffic, double recompute_s) {
+void RankStream::run(const Section& section, const LayerTraffic& traffic, double recompute_s) {
   const RankClock before = clock_;
   clock_ = section.after(before);
-  time_.compute_s += section.device_s - traffic.time_s - recompute_s;
+  time_.compute_s += section.device_s - traffic.time_s() - recompute_s;
   time_.recompute_s += recompute_s;
-  time_.tensor_s += traffic.time_s;
-  traffic_.tensor_bytes += traffic.sent_bytes;
+  time_.tensor_s += traffic.tensor.time_s;
+  time_.context_s += traffic.context.time_s;
+  time_.experts_s += traffic.experts.time_s;
+  traffic_.tensor_bytes += traffic.tensor.sent_bytes;
+  traffic_.context_bytes += traffic.context.sent_bytes;
+  traffic_.experts_bytes += traffic.experts.sent_bytes;
   time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
 }
 
@@ -77,14 +85,15 @@ void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_
   wait_at_step();
   const double begin_s = clock_.device_s;
   const bool is_apart = strategy_.schedule == PipelineSchedule::zero_bubble;
-  const bool reduces = strategy_.data > 1 && strategy_.overlaps_gradients && !is_apart &&
+  const bool reduces = strategy_.weight_ranks() > 1 && strategy_.overlaps_gradients && !is_apart &&
                        (is_last || strategy_.zero >= 2);
   if (reduces || strategy_.zero == 3) {
     for (std::size_t unit = chunk.end; unit-- > chunk.first;) {
       if (strategy_.zero == 3) gather(unit);
       run_unit(unit, true);
-      if (reduces)
-        reduce(static_cast<double>(costs_.units[unit].gradient_bytes), unit == chunk.first);
+      if (!reduces) continue;
+      collect(costs_.units[unit].gradient_bytes, costs_.units[unit].experts);
+      reduce(unit == chunk.first);
     }
   } else {
     Section section = chunk.backward;
@@ -96,20 +105,17 @@ void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_
   }
   note(Stream::compute, "backward", micro, begin_s, clock_.device_s);
   wait_at_step();
-  if (is_last && strategy_.data > 1 && !strategy_.overlaps_gradients)
-    bucket_bytes_ += static_cast<double>(chunk.gradient_bytes);
+  if (is_last && strategy_.weight_ranks() > 1 && !strategy_.overlaps_gradients)
+    collect(chunk.gradient_bytes, chunk.experts);
 }
 
 void RankStream::weight_gradients(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
   const double begin_s = clock_.device_s;
   run(Section::call(0, chunk.weight_gradients_s), {}, 0);
   note(Stream::compute, "weight gradients", micro, begin_s, clock_.device_s);
-  if (!is_last || strategy_.data == 1) return;
-  const auto bytes = static_cast<double>(chunk.gradient_bytes);
-  if (strategy_.overlaps_gradients)
-    reduce(bytes, true);
-  else
-    bucket_bytes_ += bytes;
+  if (!is_last || strategy_.weight_ranks() == 1) return;
+  collect(chunk.gradient_bytes, chunk.experts);
+  if (strategy_.overlaps_gradients) reduce(true);
 }
 
 void RankStream::run_unit(std::size_t index, bool is_backward) {
@@ -121,14 +127,23 @@ void RankStream::run_unit(std::size_t index, bool is_backward) {
     run(unit.forward, unit.forward_traffic, 0);
 }
 
+double RankStream::gather_s(std::int64_t weight_bytes, const WeightCost& experts) {
+  double time_s = 0;
+  const auto add = [&](const RankGroup& group, std::int64_t count) {
+    const auto bytes = static_cast<double>(count);
+    time_s += collective_time_s(cluster_, group, CollectiveKind::all_gather, bytes);
+    traffic_.parameters_bytes += sent_bytes(CollectiveKind::all_gather, group.size, bytes);
+  };
+  add(weights_.group, weight_bytes - experts.weight_bytes);
+  add(experts_.group, experts.weight_bytes);
+  return time_s;
+}
+
 /// The weights of a unit come in while the unit before it computes.
 void RankStream::gather(std::size_t unit) {
-  const auto bytes = static_cast<double>(costs_.units[unit].weight_bytes);
-  const RankGroup group = strategy_.data_group();
-  const double time_s = collective_time_s(cluster_, group, CollectiveKind::all_gather, bytes);
+  const double time_s = gather_s(costs_.units[unit].weight_bytes, costs_.units[unit].experts);
   const double begin_s = std::max(communication_s_, may_gather_s_);
   communication_s_ = begin_s + time_s;
-  traffic_.parameters_bytes += sent_bytes(CollectiveKind::all_gather, group.size, bytes);
   note(Stream::communication, "gather weights of unit", static_cast<std::uint32_t>(unit), begin_s,
        communication_s_);
   if (communication_s_ <= clock_.device_s) return;
@@ -136,19 +151,28 @@ void RankStream::gather(std::size_t unit) {
   clock_.device_s = communication_s_;
 }
 
-void RankStream::reduce(double bytes, bool is_end_of_chunk) {
-  bucket_bytes_ += bytes;
-  if (bucket_bytes_ <= 0 || (bucket_bytes_ < bucket_size && !is_end_of_chunk)) return;
+void RankStream::collect(std::int64_t gradient_bytes, const WeightCost& experts) {
+  weights_.bytes += static_cast<double>(gradient_bytes - experts.gradient_bytes);
+  experts_.bytes += static_cast<double>(experts.gradient_bytes);
+}
+
+void RankStream::reduce(bool is_end_of_chunk) {
+  for (Bucket* bucket : {&weights_, &experts_}) {
+    if (bucket->bytes >= bucket_size || (bucket->bytes > 0 && is_end_of_chunk)) reduce(*bucket);
+  }
+}
+
+void RankStream::reduce(Bucket& bucket) {
+  const double bytes = std::exchange(bucket.bytes, 0);
+  if (bucket.group.size == 1) return;  // one rank has these experts
   const CollectiveKind kind =
       strategy_.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
-  const RankGroup group = strategy_.data_group();
-  const double time_s = collective_time_s(cluster_, group, kind, bucket_bytes_);
+  const double time_s = collective_time_s(cluster_, bucket.group, kind, bytes);
   const double begin_s = std::max(communication_s_, clock_.device_s);
   communication_s_ = begin_s + time_s;
   reducing_s_ += time_s;
   clock_.host_s += collective_dispatch_s;
-  traffic_.gradients_bytes += sent_bytes(kind, group.size, bucket_bytes_);
-  bucket_bytes_ = 0;
+  traffic_.gradients_bytes += sent_bytes(kind, bucket.group.size, bytes);
   note(Stream::communication, "sum gradients", rank_, begin_s, communication_s_);
 }
 
@@ -158,7 +182,7 @@ double RankStream::send(double bytes) {
 }
 
 void RankStream::end_gradients() {
-  reduce(0, true);
+  reduce(true);
   const double exposed_s = std::max(0.0, communication_s_ - clock_.device_s);
   // Kernels beside a sum were slower.
   const double slowed_s = cluster_.interference * std::max(0.0, reducing_s_ - exposed_s);
@@ -173,19 +197,20 @@ void RankStream::sum_shared(double time_s, double bytes) {
 }
 
 void RankStream::update(const LayerChunk& all, const RankEngine& engine) {
-  const auto parts = static_cast<double>(strategy_.zero > 0 ? strategy_.data : 1);
-  const Section section =
-      update_section(engine, all.tensors, static_cast<double>(all.parameters) / parts);
+  double parameters = static_cast<double>(all.parameters);
+  if (strategy_.zero > 0) {
+    const auto of_experts = static_cast<double>(all.experts.parameters);
+    parameters = (parameters - of_experts) / static_cast<double>(strategy_.weight_ranks()) +
+                 of_experts / static_cast<double>(strategy_.expert_weight_ranks());
+  }
+  const Section section = update_section(engine, all.tensors, parameters);
   const RankClock before = clock_;
   clock_ = section.after(before);
   time_.update_s += section.device_s;
   time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
   note(Stream::compute, "update", 0, before.device_s, clock_.device_s);
   if (strategy_.zero != 1 && strategy_.zero != 2) return;
-  const auto bytes = static_cast<double>(all.weight_bytes);
-  const RankGroup group = strategy_.data_group();
-  const double time_s = collective_time_s(cluster_, group, CollectiveKind::all_gather, bytes);
-  traffic_.parameters_bytes += sent_bytes(CollectiveKind::all_gather, group.size, bytes);
+  const double time_s = gather_s(all.weight_bytes, all.experts);
   note(Stream::communication, "gather weights of all units", 0, clock_.device_s,
        clock_.device_s + time_s);
   time_.parameters_s += time_s;

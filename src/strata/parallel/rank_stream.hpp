@@ -20,25 +20,40 @@ struct RankTime {
   double recompute_s = 0;   ///< kernels that run again
   double update_s = 0;      ///< the optimizer's
   double tensor_s = 0;      ///< collectives of tensor parallelism
+  double context_s = 0;     ///< waiting for keys and values of other ranks
+  double experts_s = 0;     ///< sending words to experts and back
   double gradients_s = 0;   ///< sums of gradients that outlast backward, and what they slow down
   double parameters_s = 0;  ///< gathering weights (ZeRO)
   double pipeline_s = 0;    ///< waiting for what is on its way from another stage
   double bubble_s = 0;      ///< waiting for other stages
   double host_s = 0;        ///< waiting for the host
 };
-inline constexpr std::array<double RankTime::*, 9> rank_time_parts = {
-    &RankTime::compute_s,  &RankTime::recompute_s, &RankTime::update_s,
-    &RankTime::tensor_s,   &RankTime::gradients_s, &RankTime::parameters_s,
+inline constexpr std::array<double RankTime::*, 11> rank_time_parts = {
+    &RankTime::compute_s,  &RankTime::recompute_s, &RankTime::update_s,    &RankTime::tensor_s,
+    &RankTime::context_s,  &RankTime::experts_s,   &RankTime::gradients_s, &RankTime::parameters_s,
     &RankTime::pipeline_s, &RankTime::bubble_s,    &RankTime::host_s};
 /// For people.
-inline constexpr std::array<std::string_view, 9> rank_time_names = {
-    "compute",   "recomputation",     "update",  "tensor parallel collectives",
-    "gradients", "gathering weights", "sending", "bubble",
-    "host"};
+inline constexpr std::array<std::string_view, 11> rank_time_names = {"compute",
+                                                                     "recomputation",
+                                                                     "update",
+                                                                     "tensor parallel collectives",
+                                                                     "keys and values",
+                                                                     "all-to-all of experts",
+                                                                     "gradients",
+                                                                     "gathering weights",
+                                                                     "sending",
+                                                                     "bubble",
+                                                                     "host"};
 
 /// Bytes that one rank sends in an iteration, by purpose.
 struct RankTraffic {
-  double tensor_bytes = 0, gradients_bytes = 0, parameters_bytes = 0, pipeline_bytes = 0;
+  double tensor_bytes = 0, context_bytes = 0, experts_bytes = 0, gradients_bytes = 0,
+         parameters_bytes = 0, pipeline_bytes = 0;
+
+  double total_bytes() const {
+    return tensor_bytes + context_bytes + experts_bytes + gradients_bytes + parameters_bytes +
+           pipeline_bytes;
+  }
 };
 
 /// For a timeline.
@@ -80,10 +95,19 @@ class RankStream {
 
  private:
   using Stream = RankEvent::Stream;
-  /// Runs a section on the device; `communication_s` of it is that of tensor parallelism.
-  void run(const Section& section, const TensorTraffic& traffic, double recompute_s);
+  /// Gradients that wait for more, to be summed over the ranks that hold the same weights.
+  struct Bucket {
+    RankGroup group;
+    double bytes = 0;
+  };
+  /// Runs a section on the device; the time of `traffic` is part of it.
+  void run(const Section& section, const LayerTraffic& traffic, double recompute_s);
   void run_unit(std::size_t unit, bool is_backward);
-  void reduce(double bytes, bool is_end_of_chunk);
+  void collect(std::int64_t gradient_bytes, const WeightCost& experts);
+  void reduce(bool is_end_of_chunk);
+  void reduce(Bucket& bucket);
+  /// Of weights, some of which are of experts that fewer ranks have: the time it takes.
+  double gather_s(std::int64_t weight_bytes, const WeightCost& experts);
   void gather(std::size_t unit);
   /// Host and device wait for each other, where the framework does that.
   void wait_at_step();
@@ -98,7 +122,7 @@ class RankStream {
   RankClock clock_;
   double communication_s_ = 0;  // until then its stream is busy
   double reducing_s_ = 0;       // all sums of gradients together
-  double bucket_bytes_ = 0;     // gradients that wait for more
+  Bucket weights_, experts_;    // gradients of experts are summed over fewer ranks
   double may_gather_s_ = 0;     // one unit is gathered ahead
   RankTime time_;
   RankTraffic traffic_;

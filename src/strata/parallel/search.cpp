@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace strata {
@@ -51,6 +52,14 @@ void add_variants(std::vector<Strategy>& all, const Strategy& ranks, const Clust
   }
 }
 
+std::vector<std::int64_t> expert_choices(std::int64_t experts, std::int64_t ranks) {
+  std::vector<std::int64_t> choices = divisors(std::gcd(experts, experts > 0 ? ranks : 1));
+  constexpr std::size_t most_spread = 3;
+  if (choices.size() > most_spread + 1)
+    choices.erase(choices.begin() + 1, choices.end() - most_spread);
+  return choices;
+}
+
 StrategyOutcome outcome_of(StrategyPlanner& planner, const Strategy& strategy,
                            std::int64_t device_memory_bytes) {
   StrategyOutcome outcome;
@@ -86,15 +95,23 @@ const StrategyOutcome* StrategySearch::best() const {
 }
 
 std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
-                                       const SearchSpace& space) {
+                                       const SearchSpace& space, const NetworkChoices& network) {
   std::vector<Strategy> all;
   for (const std::int64_t tensor : divisors(cluster.devices())) {
     for (const std::int64_t pipeline : divisors(cluster.devices() / tensor)) {
-      Strategy ranks;
-      ranks.tensor = tensor;
-      ranks.pipeline = pipeline;
-      ranks.data = cluster.devices() / tensor / pipeline;
-      if (samples % ranks.data == 0) add_variants(all, ranks, cluster, samples, space);
+      const std::int64_t rest = cluster.devices() / tensor / pipeline;
+      for (const std::int64_t context : network.context) {
+        if (rest % context != 0 || samples % (rest / context) != 0) continue;
+        Strategy ranks;
+        ranks.tensor = tensor;
+        ranks.context = context;
+        ranks.pipeline = pipeline;
+        ranks.data = rest / context;
+        for (const std::int64_t expert : expert_choices(network.experts, ranks.weight_ranks())) {
+          ranks.expert = expert;
+          add_variants(all, ranks, cluster, samples, space);
+        }
+      }
     }
   }
   return all;
@@ -105,7 +122,9 @@ StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluste
                                  const SearchProgress& progress) {
   SearchSpace wanted = space;
   wanted.has_selective &= planner.keeps_scores();
-  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), wanted);
+  const NetworkChoices network{.context = planner.context_choices(space.least_positions),
+                               .experts = planner.experts()};
+  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), wanted, network);
   StrategySearch search;
   std::set<std::string> reasons;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -34,11 +34,21 @@ struct SearchSpace {
   std::int64_t most_chunks = 8;      ///< of layers per stage
   bool has_recompute_choice = true;  ///< else the strategy keeps everything
   bool has_selective = true;         ///< recomputation of scores is among them
+  /// cp beyond 1 is tried where each rank keeps so many positions: sequences from 8192 on.
+  std::int64_t least_positions = 4096;
 };
 
-/// Every strategy that the devices and the samples allow, whatever the network.
+/// What of it depends on the network.
+struct NetworkChoices {
+  std::vector<std::int64_t> context = {1};  ///< cp
+  std::int64_t experts = 0;                 ///< ep divides it; 0: there are none
+};
+
+/// Every strategy that the devices and the samples allow. Experts are on one rank, or spread over
+/// one of the three largest numbers of ranks that divide both their number and dp x cp.
 std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
-                                       const SearchSpace& space = {});
+                                       const SearchSpace& space = {},
+                                       const NetworkChoices& network = {});
 
 using SearchProgress = std::function<void(std::size_t done, std::size_t all)>;
 StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluster,

@@ -159,6 +159,7 @@ RankIteration simulate_ranks(const RankCosts& costs, const std::vector<LayerChun
       all.parameters += chunks[i].parameters;
       all.tensors += chunks[i].tensors;
       all.weight_bytes += chunks[i].weight_bytes;
+      all.experts += chunks[i].experts;
     }
     streams[stage].update(all, engine);
     result.time_s = std::max(result.time_s, streams[stage].end_s());

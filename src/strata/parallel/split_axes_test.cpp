@@ -13,7 +13,8 @@
 namespace strata {
 namespace {
 
-constexpr std::int64_t features = 64, head_count = 8, head_width = features / head_count;
+constexpr std::int64_t block_width = 64, block_heads = 8,
+                       block_head_width = block_width / block_heads;
 
 /// Queries, keys and values of x, however a file writes them.
 using Projections = std::function<std::vector<TensorId>(SequenceBuilder&, TensorId)>;
@@ -21,46 +22,47 @@ using Projections = std::function<std::vector<TensorId>(SequenceBuilder&, Tensor
 using Attend = std::function<TensorId(SequenceBuilder&, const std::vector<TensorId>&)>;
 
 TensorId attend_at_once(SequenceBuilder& b, const std::vector<TensorId>& qkv) {
-  return b.add("attention", Attention{.heads = head_count, .causal = true}, qkv);
+  return b.add("attention", Attention{.heads = block_heads, .causal = true}, qkv);
 }
 
 /// One block: attention and a feed-forward layer.
 Graph block_of(const Projections& project, const Attend& attend = attend_at_once) {
   SequenceBuilder b("block", 4, 16);
-  const TensorId x = b.features("x", features);
+  const TensorId x = b.features("x", block_width);
   const TensorId attended = attend(b, project(b, b.layer_norm("ln_1", x)));
-  const TensorId y = b.sum("residual_1", {b.linear("proj", attended, features), x});
+  const TensorId y = b.sum("residual_1", {b.linear("proj", attended, block_width), x});
   const TensorId inner =
-      b.unary("act", UnaryKind::gelu, b.linear("fc", b.layer_norm("ln_2", y), 4 * features));
-  b.output(b.sum("residual_2", {b.linear("out", inner, features), y}));
+      b.unary("act", UnaryKind::gelu, b.linear("fc", b.layer_norm("ln_2", y), 4 * block_width));
+  b.output(b.sum("residual_2", {b.linear("out", inner, block_width), y}));
   return std::move(b).finish();
 }
 
 std::vector<TensorId> three_products(SequenceBuilder& b, TensorId x) {
-  return {b.linear("q", x, features), b.linear("k", x, features), b.linear("v", x, features)};
+  return {b.linear("q", x, block_width), b.linear("k", x, block_width),
+          b.linear("v", x, block_width)};
 }
 
 std::vector<TensorId> one_product_cut(SequenceBuilder& b, TensorId x) {
-  const std::array qkv{b.linear("qkv", x, 3 * features)};
+  const std::array qkv{b.linear("qkv", x, 3 * block_width)};
   const NodeId cut = b.add_node("cut", Split{.axis = -1, .sizes = {}, .parts = 3}, qkv);
   return {b.output_of(cut, 0), b.output_of(cut, 1), b.output_of(cut, 2)};
 }
 
 std::vector<TensorId> one_product_sliced(SequenceBuilder& b, TensorId x) {
-  const TensorId qkv = b.linear("qkv", x, 3 * features);
+  const TensorId qkv = b.linear("qkv", x, 3 * block_width);
   std::vector<TensorId> parts;
   for (std::int64_t i = 0; i < 3; ++i)
-    parts.push_back(
-        b.add("slice" + std::to_string(i),
-              Slice{.axes = {2}, .begin = {i * features}, .end = {(i + 1) * features}, .step = {}},
-              {qkv}));
+    parts.push_back(b.add(
+        "slice" + std::to_string(i),
+        Slice{.axes = {2}, .begin = {i * block_width}, .end = {(i + 1) * block_width}, .step = {}},
+        {qkv}));
   return parts;
 }
 
 /// As torchvision's ViT is exported: reshaped to three parts, and each gathered.
 std::vector<TensorId> one_product_gathered(SequenceBuilder& b, TensorId x) {
-  const TensorId qkv = b.linear("qkv", x, 3 * features);
-  const TensorId parts = b.add("parts", Reshape{{b.batch(), b.seq(), 3, features}}, {qkv});
+  const TensorId qkv = b.linear("qkv", x, 3 * block_width);
+  const TensorId parts = b.add("parts", Reshape{{b.batch(), b.seq(), 3, block_width}}, {qkv});
   std::vector<TensorId> all;
   for (int i = 0; i < 3; ++i) {
     const std::string name = "gather" + std::to_string(i);
@@ -72,15 +74,15 @@ std::vector<TensorId> one_product_gathered(SequenceBuilder& b, TensorId x) {
 
 /// Products without bias, and the biases, which lie in one tensor, added by layers of their own.
 std::vector<TensorId> biases_apart(SequenceBuilder& b, TensorId x) {
-  const TensorId biases = b.stored("biases", {3 * features});
+  const TensorId biases = b.stored("biases", {3 * block_width});
   std::vector<TensorId> all;
   for (std::int64_t i = 0; i < 3; ++i) {
     const std::string name = "product" + std::to_string(i);
-    const TensorId bias =
-        b.add(name + ".bias",
-              Slice{.axes = {0}, .begin = {i * features}, .end = {(i + 1) * features}, .step = {}},
-              {biases});
-    all.push_back(b.sum(name + ".sum", {b.linear(name, x, features, false), bias}));
+    const TensorId bias = b.add(
+        name + ".bias",
+        Slice{.axes = {0}, .begin = {i * block_width}, .end = {(i + 1) * block_width}, .step = {}},
+        {biases});
+    all.push_back(b.sum(name + ".sum", {b.linear(name, x, block_width, false), bias}));
   }
   return all;
 }
@@ -89,7 +91,7 @@ std::vector<TensorId> biases_apart(SequenceBuilder& b, TensorId x) {
 TensorId attend_step_by_step(SequenceBuilder& b, const std::vector<TensorId>& qkv) {
   const auto by_head = [&](const std::string& name, TensorId x) {
     const TensorId heads =
-        b.add(name + ".heads", Reshape{{b.batch(), b.seq(), head_count, head_width}}, {x});
+        b.add(name + ".heads", Reshape{{b.batch(), b.seq(), block_heads, block_head_width}}, {x});
     return b.add(name + ".by_head", Transpose{{0, 2, 1, 3}}, {heads});
   };
   const TensorId q = by_head("q_", qkv[0]), k = by_head("k_", qkv[1]), v = by_head("v_", qkv[2]);
@@ -99,10 +101,10 @@ TensorId attend_step_by_step(SequenceBuilder& b, const std::vector<TensorId>& qk
   const TensorId weights = b.dropout("drop", b.add("softmax", Softmax{-1}, {masked}), 0.1);
   const TensorId attended = b.add("weighted", MatMul{}, {weights, v});
   const TensorId by_word = b.add("by_word", Transpose{{0, 2, 1, 3}}, {attended});
-  return b.add("joined", Reshape{{b.batch(), b.seq(), features}}, {by_word});
+  return b.add("joined", Reshape{{b.batch(), b.seq(), block_width}}, {by_word});
 }
 
-std::int64_t learnt(const Graph& graph) {
+std::int64_t learnt_of_block(const Graph& graph) {
   const BoundGraph bound = bind_graph(graph, {});
   std::int64_t sum = 0;
   for (TensorId id = 0; id < graph.tensors.size(); ++id)
@@ -112,9 +114,11 @@ std::int64_t learnt(const Graph& graph) {
 
 /// By hand: products and their biases over the ranks, but norms and biases of rows whole.
 std::int64_t learnt_by_hand(std::int64_t ranks) {
-  const std::int64_t qkv = 3 * (features * features + features), proj = features * features;
-  const std::int64_t feed_forward = (features + 1) * 4 * features + 4 * features * features;
-  return (qkv + proj + feed_forward) / ranks + 2 * features + 4 * features;
+  const std::int64_t qkv = 3 * (block_width * block_width + block_width),
+                     proj = block_width * block_width;
+  const std::int64_t feed_forward =
+      (block_width + 1) * 4 * block_width + 4 * block_width * block_width;
+  return (qkv + proj + feed_forward) / ranks + 2 * block_width + 4 * block_width;
 }
 
 TEST(SplitAxes, every_way_to_write_a_block_is_the_same_block_split) {
@@ -130,12 +134,12 @@ TEST(SplitAxes, every_way_to_write_a_block_is_the_same_block_split) {
   for (const auto& [name, graph] : blocks) {
     for (const std::int64_t ranks : {2, 4, 8}) {
       const SplitGraph split = split_tensors(graph, ranks);
-      EXPECT_EQ(learnt(split.graph), learnt_by_hand(ranks)) << name << ", " << ranks;
+      EXPECT_EQ(learnt_of_block(split.graph), learnt_by_hand(ranks)) << name << ", " << ranks;
       // Out of each pair of products forward, into it backward.
       EXPECT_EQ(split.collectives.size(), 4U) << name;
       const BoundGraph bound = bind_graph(split.graph, {});
       for (const NodeCollective& one : split.collectives)
-        EXPECT_EQ(bound.tensors[one.tensor].elements, 4 * 16 * features) << name;
+        EXPECT_EQ(bound.tensors[one.tensor].elements, 4 * 16 * block_width) << name;
     }
   }
 }
@@ -148,7 +152,7 @@ TEST(SplitAxes, attention_that_cannot_be_split_says_which_layer_is_in_its_way) {
   };
   const auto from_outside = [](SequenceBuilder& b, TensorId x) {
     std::vector<TensorId> qkv = three_products(b, x);
-    qkv[2] = b.features("memory", features);
+    qkv[2] = b.features("memory", block_width);
     return qkv;
   };
   for (const auto& [graph, reason] :

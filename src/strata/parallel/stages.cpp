@@ -47,6 +47,7 @@ void add(LayerChunk& chunk, const UnitCost& unit) {
   chunk.weight_bytes += unit.weight_bytes;
   chunk.gradient_bytes += unit.gradient_bytes;
   chunk.state_bytes += unit.state_bytes;
+  chunk.experts += unit.experts;
   chunk.saved_bytes += unit.saved_bytes;
   chunk.boundary_bytes = unit.boundary_bytes;
 }

@@ -14,9 +14,10 @@ struct LayerChunk {
   std::size_t first = 0, end = 0;
   Section forward, backward;
   double weight_gradients_s = 0, recompute_s = 0;
-  TensorTraffic forward_traffic, backward_traffic;
+  LayerTraffic forward_traffic, backward_traffic;
   std::int64_t parameters = 0, tensors = 0;
   std::int64_t weight_bytes = 0, gradient_bytes = 0, state_bytes = 0, saved_bytes = 0;
+  WeightCost experts;               ///< of those, weights of experts that are spread over ranks
   std::int64_t boundary_bytes = 0;  ///< that go on to the next chunk
 };
 

@@ -27,9 +27,11 @@ struct CountWord {
   std::int64_t Strategy::*count;
   std::int64_t least, most;
 };
-constexpr std::array<CountWord, 6> count_words = {{
+constexpr std::array<CountWord, 8> count_words = {{
     {"dp", "data", &Strategy::data, 1, most_ranks},
     {"tp", "tensor", &Strategy::tensor, 1, most_ranks},
+    {"cp", "context", &Strategy::context, 1, most_ranks},
+    {"ep", "expert", &Strategy::expert, 1, most_ranks},
     {"pp", "pipeline", &Strategy::pipeline, 1, most_ranks},
     {"micro", "micro-batches", &Strategy::micro_batches, 1, most_ranks},
     {"v", "chunks", &Strategy::chunks, 1, most_ranks},
@@ -73,8 +75,8 @@ void set_part(Strategy& strategy, std::string_view name, std::string_view value)
   } else if (same_name(name, "schedule")) {
     strategy.schedule = static_cast<PipelineSchedule>(choice_of(name, value, schedule_names));
   } else {
-    const std::vector<std::string> known = {"dp",       "tp",      "pp",     "micro",
-                                            "v",        "zero",    "sp",     "recompute",
+    const std::vector<std::string> known = {"dp",       "tp",      "cp",     "ep", "pp",
+                                            "micro",    "v",       "zero",   "sp", "recompute",
                                             "schedule", "overlap", "balance"};
     fail(ErrorKind::usage, "--parallel: no part named '{}'{}; there are {}", name,
          did_you_mean(name, known), fmt::join(known, ", "));
@@ -124,6 +126,8 @@ Strategy parse_strategy(std::string_view text) {
 std::string to_text(const Strategy& strategy) {
   std::string text = fmt::format("dp={},tp={},pp={},micro={}", strategy.data, strategy.tensor,
                                  strategy.pipeline, strategy.micro_batches);
+  if (strategy.context > 1) text += fmt::format(",cp={}", strategy.context);
+  if (strategy.expert > 1) text += fmt::format(",ep={}", strategy.expert);
   if (strategy.chunks > 1) text += fmt::format(",v={}", strategy.chunks);
   if (strategy.zero > 0) text += fmt::format(",zero={}", strategy.zero);
   if (strategy.sequence_parallel) text += ",sp=yes";
@@ -138,13 +142,17 @@ std::string to_text(const Strategy& strategy) {
 }
 
 std::string reason_against(const Strategy& s, const Cluster& cluster, std::int64_t samples) {
-  if (s.data > most_ranks / s.tensor / s.pipeline || s.devices() != cluster.devices())
-    return fmt::format("dp={} x tp={} x pp={} are not the {} devices of {}", s.data, s.tensor,
-                       s.pipeline, cluster.devices(), cluster.name);
+  if (s.data > most_ranks / s.tensor / s.context / s.pipeline || s.devices() != cluster.devices())
+    return fmt::format("dp={} x tp={} x {}pp={} are not the {} devices of {}", s.data, s.tensor,
+                       s.context > 1 ? fmt::format("cp={} x ", s.context) : "", s.pipeline,
+                       cluster.devices(), cluster.name);
   if (samples % (s.data * s.micro_batches) != 0)
     return fmt::format("dp={} x micro={} must divide the batch of {} samples", s.data,
                        s.micro_batches, samples);
-  if (s.zero > 0 && s.data == 1) return "zero splits over dp, and dp is 1";
+  if (s.zero > 0 && s.weight_ranks() == 1) return "zero splits over dp x cp, and dp and cp are 1";
+  if (s.weight_ranks() % s.expert != 0)
+    return fmt::format("ep={} must divide dp x cp = {}: experts are spread over those ranks",
+                       s.expert, s.weight_ranks());
   if (s.sequence_parallel && s.tensor == 1) return "sp splits over tp, and tp is 1";
   return pipeline_reason(s);
 }

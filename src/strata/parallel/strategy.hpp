@@ -29,27 +29,38 @@ std::string_view name_of(RankRecompute recompute);
 struct Strategy {
   std::int64_t data = 1;           ///< dp: ranks with the same weights and other samples
   std::int64_t tensor = 1;         ///< tp: ranks that share the products of each layer
+  std::int64_t context = 1;        ///< cp: ranks that share the sequence; keys and values go round
+  std::int64_t expert = 1;         ///< ep: of the ranks with the same weights, that share experts
   std::int64_t pipeline = 1;       ///< pp: stages, one after the other
   std::int64_t micro_batches = 1;  ///< micro: so often forward and backward before an update
   std::int64_t chunks = 1;         ///< v: groups of layers per stage, for interleaving
-  std::int64_t zero = 0;           ///< states (1), gradients (2), weights (3) split over dp
+  std::int64_t zero = 0;           ///< states (1), gradients (2), weights (3) split over dp x cp
   bool sequence_parallel = false;  ///< sp: norms, dropout and sums split over tp, too
   bool overlaps_gradients = true;  ///< reduced in buckets while backward goes on
   bool balances_time = true;       ///< stages of equal time; else of equal numbers of blocks
   RankRecompute recompute = RankRecompute::none;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
 
-  std::int64_t devices() const { return data * tensor * pipeline; }
-  /// Ranks of one product lie next to one another, then those of data, then the stages.
+  std::int64_t devices() const { return data * context * tensor * pipeline; }
+  /// Ranks that hold the same weights: their gradients are summed, and ZeRO splits over them.
+  std::int64_t weight_ranks() const { return data * context; }
+  /// The same for the weights of one expert.
+  std::int64_t expert_weight_ranks() const { return weight_ranks() / expert; }
+
+  /// Ranks of one product lie next to one another, then those of a sequence, of data, the stages.
+  /// Experts are spread over neighbours, whatever they share else (as Megatron Core folds them).
   RankGroup tensor_group() const { return {tensor, 1}; }
-  RankGroup data_group() const { return {data, tensor}; }
-  RankGroup pipeline_group() const { return {pipeline, tensor * data}; }
+  RankGroup context_group() const { return {context, tensor}; }
+  RankGroup expert_group() const { return {expert, tensor}; }
+  RankGroup weight_group() const { return {weight_ranks(), tensor}; }
+  RankGroup expert_weight_group() const { return {expert_weight_ranks(), tensor * expert}; }
+  RankGroup pipeline_group() const { return {pipeline, tensor * weight_ranks()}; }
 
   bool operator==(const Strategy&) const = default;
 };
 
-/// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further v=, sp=, recompute=, schedule=,
-/// overlap=. Errors (usage) name the part, what was expected and the nearest name.
+/// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further cp=, ep=, v=, sp=, recompute=,
+/// schedule=, overlap=. Errors (usage) name the part, what was expected and the nearest name.
 Strategy parse_strategy(std::string_view text);
 
 /// As parse_strategy takes it, without what is as it is by default.

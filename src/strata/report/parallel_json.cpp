@@ -17,6 +17,8 @@ ParallelJson strategy_json(const Strategy& s) {
   return {{"text", to_text(s)},
           {"data", s.data},
           {"tensor", s.tensor},
+          {"context", s.context},
+          {"expert", s.expert},
           {"pipeline", s.pipeline},
           {"micro_batches", s.micro_batches},
           {"chunks", s.chunks},
@@ -32,6 +34,8 @@ ParallelJson time_json(const RankTime& time) {
           {"recompute_s", time.recompute_s},
           {"update_s", time.update_s},
           {"tensor_s", time.tensor_s},
+          {"context_s", time.context_s},
+          {"experts_s", time.experts_s},
           {"gradients_s", time.gradients_s},
           {"parameters_s", time.parameters_s},
           {"pipeline_s", time.pipeline_s},
@@ -49,10 +53,10 @@ ParallelJson memory_json(const RankMemory& memory) {
 }
 
 ParallelJson traffic_json(const RankTraffic& traffic) {
-  return {{"tensor_bytes", traffic.tensor_bytes},
-          {"gradients_bytes", traffic.gradients_bytes},
-          {"parameters_bytes", traffic.parameters_bytes},
-          {"pipeline_bytes", traffic.pipeline_bytes}};
+  return {
+      {"tensor_bytes", traffic.tensor_bytes},         {"context_bytes", traffic.context_bytes},
+      {"experts_bytes", traffic.experts_bytes},       {"gradients_bytes", traffic.gradients_bytes},
+      {"parameters_bytes", traffic.parameters_bytes}, {"pipeline_bytes", traffic.pipeline_bytes}};
 }
 
 void add_context(JsonText& text, const ParallelContext& context) {
