@@ -3,10 +3,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/explain_parallel.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
+#include "cli/predict_parallel.hpp"
 #include "cli/profile_argument.hpp"
 #include "cli/progress.hpp"
 #include "strata/base/error.hpp"
@@ -45,7 +47,7 @@ constexpr Flag explain_csv_flag{.name = "csv",
                                 .offer = Offer::file};
 
 constexpr auto explain_flags =
-    joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, prediction_flags,
+    joined_flags(std::array<Flag, 3>{explain_on_flag, set_flag, parallel_flag}, prediction_flags,
                  std::array<Flag, 5>{require_fit_flag, explain_top_flag, explain_json_flag,
                                      explain_csv_flag, html_flag});
 
@@ -109,6 +111,7 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
 
 int run_explain(const Request& request) {
   const Arguments& given = request.arguments;
+  if (asks_for_cluster(given)) return explain_on_cluster(request);
   const Provenance provenance{.command = request.command_line};
   check_outputs(given, {&explain_json_flag, &explain_csv_flag, &html_flag});
   const std::size_t top = top_of(given);

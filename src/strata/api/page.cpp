@@ -95,6 +95,22 @@ PageSection page_section(const SweepTable& table, const Provenance& provenance) 
   return {.name = "sweep", .document = sweep_json(table, provenance)};
 }
 
+PageSection page_section(const ParallelSummary& summary, const Explanation* explanation,
+                         const Provenance& provenance) {
+  PageSection part{.name = name_or(summary.context.title, summary.context.network),
+                   .document = to_json(summary, provenance)};
+  if (explanation != nullptr) add_explanation(part, *explanation, {.command = provenance.command});
+  return part;
+}
+
+PageSection page_section(const ParallelChoice& choice, const Explanation* explanation,
+                         const Provenance& provenance) {
+  PageSection part{.name = name_or(choice.context.title, choice.context.network),
+                   .document = to_json(choice, provenance)};
+  if (explanation != nullptr) add_explanation(part, *explanation, {.command = provenance.command});
+  return part;
+}
+
 void add_rooflines(PageSection& part, const Profile& profile, const Machine& machine,
                    const Provenance& provenance) {
   make_or_note(part, "rooflines", [&] {

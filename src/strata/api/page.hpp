@@ -5,6 +5,7 @@
 #include "strata/api/stored_profile.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/report/html_page.hpp"
+#include "strata/report/parallel_report.hpp"
 #include "strata/report/roofline_summary.hpp"
 
 #include <string>
@@ -29,6 +30,13 @@ PageSection page_section(const PredictedIteration& iteration, const Machine& roo
 
 /// A measured one. Without a machine it has neither findings nor rooflines, and says so.
 PageSection page_section(const MeasuredModel& measured, const Provenance& provenance);
+
+/// Training on many devices: one strategy, or all of them with the best in full. What would change
+/// it, and its findings, where they are given.
+PageSection page_section(const ParallelSummary& summary, const Explanation* explanation,
+                         const Provenance& provenance);
+PageSection page_section(const ParallelChoice& choice, const Explanation* explanation,
+                         const Provenance& provenance);
 
 /// A profile from a file. Under the roofs that were asked for, else those of its machine; where
 /// there are none, a note says why. A prediction that can be made again has its timeline, too.

@@ -24,10 +24,16 @@ struct ShownKind {
   std::string_view kind;
   const char* list;
 };
-constexpr ShownKind shown_kinds[] = {
-    {"machine_choice", "machines"}, {"roofline", "profiles"},    {"model", "layers"},
-    {"comparison", "rows"},         {"explanation", "findings"}, {"machine_diff", "numbers"},
-    {"machines", "machines"},       {"reproduction", "findings"}};
+constexpr ShownKind shown_kinds[] = {{"machine_choice", "machines"},
+                                     {"roofline", "profiles"},
+                                     {"model", "layers"},
+                                     {"comparison", "rows"},
+                                     {"explanation", "findings"},
+                                     {"machine_diff", "numbers"},
+                                     {"machines", "machines"},
+                                     {"reproduction", "findings"},
+                                     {"parallel_prediction", "stages"},
+                                     {"parallel_choice", "strategies"}};
 
 /// Reads a JSON document up to its `kind`, which stands near its beginning: rows may be many.
 class KindFinder : public nlohmann::json_sax<Json> {

@@ -199,7 +199,8 @@ ParallelSummary ParallelModel::predict(const Strategy& strategy, WantEvents want
   return summary;
 }
 
-ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgress& progress) {
+ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgress& progress,
+                                     WantEvents wants_events) {
   ParallelChoice choice;
   choice.context = context_;
   const std::clock_t begin = std::clock();
@@ -212,7 +213,8 @@ ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgr
     choice.search = search_strategies(*planner_, cluster_, memory_bytes, space, progress);
   }
   choice.searched_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  if (const StrategyOutcome* best = choice.search.best()) choice.best = predict(best->strategy);
+  if (const StrategyOutcome* best = choice.search.best())
+    choice.best = predict(best->strategy, wants_events);
   return choice;
 }
 

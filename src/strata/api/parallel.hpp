@@ -21,7 +21,8 @@ class ParallelModel {
 
   ParallelSummary predict(const Strategy& strategy, WantEvents wants_events = WantEvents::no);
   /// The fastest of all legal strategies, with those that lose.
-  ParallelChoice choose(const SearchSpace& space = {}, const SearchProgress& progress = {});
+  ParallelChoice choose(const SearchSpace& space = {}, const SearchProgress& progress = {},
+                        WantEvents wants_events = WantEvents::no);
   StrategyPlanner& planner() { return *planner_; }
 
  private:

@@ -57,6 +57,8 @@ struct ApplyChange {
     }
   }
   void operator()(const OnMachine& change) { to.machine = load_machine(change.name); }
+  void operator()(const OtherSplit& change) { (*this)(Computed{change.text}); }
+  void operator()(const OtherCluster& change) { (*this)(Computed{change.text}); }
   void operator()(const Computed& change) {
     fail(ErrorKind::internal, "'{}' is not for a prediction", change.text);
   }

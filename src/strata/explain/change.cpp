@@ -38,6 +38,8 @@ struct ChangeText {
   std::string operator()(const OnMachine& change) const {
     return fmt::format("--on {}", change.name);
   }
+  std::string operator()(const OtherSplit& change) const { return change.text; }
+  std::string operator()(const OtherCluster& change) const { return change.text; }
   std::string operator()(const Computed& change) const { return change.text; }
 };
 

@@ -53,6 +53,16 @@ struct OnMachine {
   std::string name;
   bool operator==(const OnMachine&) const = default;
 };
+/// Many devices: the split over them with one part changed, "micro=8".
+struct OtherSplit {
+  std::string text;
+  bool operator==(const OtherSplit&) const = default;
+};
+/// Many devices with other links: "twice the network".
+struct OtherCluster {
+  std::string text;
+  bool operator==(const OtherCluster&) const = default;
+};
 /// A change that arithmetic on the profile answers by itself; `text` says what it is.
 struct Computed {
   std::string text;
@@ -60,7 +70,7 @@ struct Computed {
 };
 
 using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
-                            BatchOf, OptionSet, OnMachine, Computed>;
+                            BatchOf, OptionSet, OnMachine, OtherSplit, OtherCluster, Computed>;
 
 /// Nothing where twice the capacity does not fit 64 bits.
 std::optional<CapacityOf> twice_the_capacity(std::int64_t capacity_bytes);

@@ -41,6 +41,7 @@ struct Explanation {
   std::string machine;
   std::string machine_title;
   std::string machine_kind = {};  ///< gpu, cpu, …
+  std::string strategy = {};      ///< of many devices: "dp=8,tp=8"; empty: there is one
   double time_s = 0;  ///< of the iteration: expected where it is known, else as iteration_of has it
   std::optional<ExpectedIteration> expected = {};
   std::optional<double> limit_s = {};     ///< beside an expected time

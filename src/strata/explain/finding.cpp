@@ -62,6 +62,8 @@ constexpr FindingKind all_kinds[] = {
     {uncoalesced, "uncoalesced", "uncoalesced loads or stores", true},
     {bank_conflicts, "bank-conflicts", "bank conflicts in shared memory", true},
     {divergence, "divergence", "branch divergence within warps", true},
+    {pipeline_bubble, "pipeline-bubble", "stages of the pipeline wait for one another", true},
+    {recomputation, "recomputation", "forward runs again in backward", true},
     {lost_records, "lost-records", "records were lost", false},
     {recorder_overhead, "recorder-overhead", "the recorder took time itself", false},
 };
@@ -86,6 +88,8 @@ struct WhoChanges {
     return change.name == "granularity" ? ChangedBy::chip : ChangedBy::user;
   }
   ChangedBy operator()(const OnMachine&) const { return ChangedBy::machine; }
+  ChangedBy operator()(const OtherSplit&) const { return ChangedBy::user; }
+  ChangedBy operator()(const OtherCluster&) const { return ChangedBy::machine; }
   ChangedBy operator()(const Computed&) const { return ChangedBy::supposed; }
 };
 
@@ -123,7 +127,8 @@ std::string text_of(const WhatIf& what_if) {
 
 void sort_by_gain(std::vector<WhatIf>& what_ifs) {
   const auto is_of_machine = [](const WhatIf& what_if) {
-    return std::holds_alternative<OnMachine>(what_if.change);
+    return std::holds_alternative<OnMachine>(what_if.change) ||
+           std::holds_alternative<OtherCluster>(what_if.change);
   };
   std::stable_sort(what_ifs.begin(), what_ifs.end(), [&](const WhatIf& a, const WhatIf& b) {
     if (is_of_machine(a) != is_of_machine(b)) return is_of_machine(b);

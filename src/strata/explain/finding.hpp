@@ -64,6 +64,9 @@ enum class FindingCode : std::uint8_t {
   uncoalesced,
   bank_conflicts,
   divergence,
+  // of many devices
+  pipeline_bubble,
+  recomputation,
   lost_records,
   recorder_overhead,
 };
@@ -115,6 +118,8 @@ struct WhatIf {
   bool is_expected = false;  ///< of the expected time of a prediction, not of its limit
   /// What was changed before: the gain is what `change` adds to it, and base_s the time with it.
   std::optional<Change> beyond = {};
+  /// That it takes on the fullest device, where that is known.
+  std::optional<std::int64_t> memory_bytes = {};
 
   double gain_s() const { return time_s ? base_s - *time_s : 0; }
   double gain_share() const { return base_s > 0 ? gain_s() / base_s : 0; }

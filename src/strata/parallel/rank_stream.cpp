@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 namespace strata {
@@ -10,6 +11,39 @@ namespace {
 
 /// Gradients are summed over ranks when so many bytes of them are there, as in PyTorch's DDP.
 constexpr double bucket_size = 25e6;
+
+/// Of one stage, events are of single units, up to so many.
+constexpr std::size_t most_unit_events = 20'000;
+
+RankEvent::Stream stream_of(double RankTime::*part) {
+  constexpr std::array kernels = {&RankTime::compute_s, &RankTime::recompute_s,
+                                  &RankTime::update_s};
+  constexpr std::array waits = {&RankTime::gradients_s, &RankTime::parameters_s,
+                                &RankTime::pipeline_s, &RankTime::bubble_s, &RankTime::host_s};
+  if (std::find(kernels.begin(), kernels.end(), part) != kernels.end())
+    return RankEvent::Stream::compute;
+  return std::find(waits.begin(), waits.end(), part) != waits.end()
+             ? RankEvent::Stream::waits
+             : RankEvent::Stream::collectives;
+}
+
+/// Within a task: what is waited for, what runs again, what runs, what it waits for then.
+int place_of(double RankTime::*part) {
+  constexpr std::array first = {&RankTime::bubble_s,    &RankTime::pipeline_s,
+                                &RankTime::host_s,      &RankTime::parameters_s,
+                                &RankTime::recompute_s, &RankTime::compute_s};
+  return static_cast<int>(std::find(first.begin(), first.end(), part) - first.begin());
+}
+
+/// Parts of RankTime in that order.
+std::array<std::size_t, rank_time_parts.size()> parts_in_order() {
+  std::array<std::size_t, rank_time_parts.size()> order{};
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [](std::size_t a, std::size_t b) {
+    return place_of(rank_time_parts[a]) < place_of(rank_time_parts[b]);
+  });
+  return order;
+}
 
 }  // namespace
 
@@ -24,10 +58,40 @@ RankStream::RankStream(const RankCosts& costs, const Strategy& strategy, const C
       weights_{.group = strategy.weight_group()},
       experts_{.group = strategy.expert_weight_group()} {}
 
-void RankStream::note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
-                      double end_s) {
-  if (wants_events_ && end_s > begin_s)
-    events_.push_back({rank_, stream, fmt::format("{} {}", what, micro), begin_s, end_s});
+void RankStream::note(std::string_view task, std::optional<std::uint32_t> micro,
+                      std::string_view unit) {
+  if (!wants_events_) return;
+  static const auto order = parts_in_order();
+  std::string name(task);
+  if (micro) name += fmt::format(" {}", *micro);
+  if (!unit.empty()) name += fmt::format(", {}", unit);
+  for (const std::size_t i : order) {
+    const double time_s = time_.*rank_time_parts[i] - noted_.*rank_time_parts[i];
+    if (time_s <= 0) continue;
+    const bool is_named =
+        rank_time_parts[i] == &RankTime::compute_s || rank_time_parts[i] == &RankTime::update_s;
+    events_.push_back({rank_, stream_of(rank_time_parts[i]), i,
+                       is_named ? name : fmt::format("{}, {}", rank_time_names[i], name), noted_s_,
+                       noted_s_ + time_s});
+    noted_s_ += time_s;
+  }
+  noted_ = time_;
+  noted_s_ = std::max(noted_s_, clock_.device_s);  // rounding
+}
+
+void RankStream::note_beside(double RankTime::*part, std::string_view what, std::string_view unit,
+                             double begin_s, double end_s) {
+  if (!wants_events_ || end_s <= begin_s) return;
+  const auto at = std::find(rank_time_parts.begin(), rank_time_parts.end(), part);
+  events_.push_back(
+      {rank_, Stream::communication, static_cast<std::size_t>(at - rank_time_parts.begin()),
+       unit.empty() ? std::string(what) : fmt::format("{} of {}", what, unit), begin_s, end_s});
+}
+
+bool RankStream::goes_by_unit() const {
+  const std::size_t events =
+      costs_.units.size() * static_cast<std::size_t>(strategy_.micro_batches);
+  return wants_events_ && strategy_.pipeline == 1 && events <= most_unit_events;
 }
 
 void RankStream::receive(double time_s, double transit_s) {
@@ -68,29 +132,27 @@ void RankStream::run(const Section& section, const LayerTraffic& traffic, double
 
 void RankStream::forward(const LayerChunk& chunk, std::uint32_t micro) {
   wait_at_step();
-  const double begin_s = clock_.device_s;
-  if (strategy_.zero == 3) {
+  if (strategy_.zero == 3 || goes_by_unit()) {
     for (std::size_t unit = chunk.first; unit < chunk.end; ++unit) {
-      gather(unit);
-      run_unit(unit, false);
+      if (strategy_.zero == 3) gather(unit);
+      run_unit(unit, micro, false);
     }
   } else {
     run(chunk.forward, chunk.forward_traffic, 0);
   }
-  note(Stream::compute, "forward", micro, begin_s, clock_.device_s);
   wait_at_step();
+  note("forward", micro);
 }
 
 void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
   wait_at_step();
-  const double begin_s = clock_.device_s;
   const bool is_apart = strategy_.schedule == PipelineSchedule::zero_bubble;
   const bool reduces = strategy_.weight_ranks() > 1 && strategy_.overlaps_gradients && !is_apart &&
                        (is_last || strategy_.zero >= 2);
-  if (reduces || strategy_.zero == 3) {
+  if (reduces || strategy_.zero == 3 || (goes_by_unit() && !is_apart)) {
     for (std::size_t unit = chunk.end; unit-- > chunk.first;) {
       if (strategy_.zero == 3) gather(unit);
-      run_unit(unit, true);
+      run_unit(unit, micro, true);
       if (!reduces) continue;
       collect(costs_.units[unit].gradient_bytes, costs_.units[unit].experts);
       reduce(unit == chunk.first);
@@ -103,28 +165,28 @@ void RankStream::backward(const LayerChunk& chunk, std::uint32_t micro, bool is_
     }
     run(section, chunk.backward_traffic, chunk.recompute_s);
   }
-  note(Stream::compute, "backward", micro, begin_s, clock_.device_s);
   wait_at_step();
+  note("backward", micro);
   if (is_last && strategy_.weight_ranks() > 1 && !strategy_.overlaps_gradients)
     collect(chunk.gradient_bytes, chunk.experts);
 }
 
 void RankStream::weight_gradients(const LayerChunk& chunk, std::uint32_t micro, bool is_last) {
-  const double begin_s = clock_.device_s;
   run(Section::call(0, chunk.weight_gradients_s), {}, 0);
-  note(Stream::compute, "weight gradients", micro, begin_s, clock_.device_s);
+  note("weight gradients", micro);
   if (!is_last || strategy_.weight_ranks() == 1) return;
   collect(chunk.gradient_bytes, chunk.experts);
   if (strategy_.overlaps_gradients) reduce(true);
 }
 
-void RankStream::run_unit(std::size_t index, bool is_backward) {
+void RankStream::run_unit(std::size_t index, std::uint32_t micro, bool is_backward) {
   const UnitCost& unit = costs_.units[index];
   may_gather_s_ = clock_.device_s;
   if (is_backward)
     run(unit.backward, unit.backward_traffic, unit.recompute_s);
   else
     run(unit.forward, unit.forward_traffic, 0);
+  if (goes_by_unit()) note(is_backward ? "backward" : "forward", micro, costs_.names[index]);
 }
 
 double RankStream::gather_s(std::int64_t weight_bytes, const WeightCost& experts) {
@@ -144,8 +206,8 @@ void RankStream::gather(std::size_t unit) {
   const double time_s = gather_s(costs_.units[unit].weight_bytes, costs_.units[unit].experts);
   const double begin_s = std::max(communication_s_, may_gather_s_);
   communication_s_ = begin_s + time_s;
-  note(Stream::communication, "gather weights of unit", static_cast<std::uint32_t>(unit), begin_s,
-       communication_s_);
+  note_beside(&RankTime::parameters_s, "gather weights", costs_.names[unit], begin_s,
+              communication_s_);
   if (communication_s_ <= clock_.device_s) return;
   time_.parameters_s += communication_s_ - clock_.device_s;
   clock_.device_s = communication_s_;
@@ -173,7 +235,7 @@ void RankStream::reduce(Bucket& bucket) {
   reducing_s_ += time_s;
   clock_.host_s += collective_dispatch_s;
   traffic_.gradients_bytes += sent_bytes(kind, bucket.group.size, bytes);
-  note(Stream::communication, "sum gradients", rank_, begin_s, communication_s_);
+  note_beside(&RankTime::gradients_s, "sum gradients", "", begin_s, communication_s_);
 }
 
 double RankStream::send(double bytes) {
@@ -188,12 +250,14 @@ void RankStream::end_gradients() {
   const double slowed_s = cluster_.interference * std::max(0.0, reducing_s_ - exposed_s);
   time_.gradients_s += exposed_s + slowed_s;
   clock_.device_s += exposed_s + slowed_s;
+  note("end of backward");
 }
 
 void RankStream::sum_shared(double time_s, double bytes) {
   time_.gradients_s += time_s;
   clock_.device_s += time_s;
   traffic_.gradients_bytes += bytes;
+  note("weights of two stages");
 }
 
 void RankStream::update(const LayerChunk& all, const RankEngine& engine) {
@@ -208,19 +272,22 @@ void RankStream::update(const LayerChunk& all, const RankEngine& engine) {
   clock_ = section.after(before);
   time_.update_s += section.device_s;
   time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
-  note(Stream::compute, "update", 0, before.device_s, clock_.device_s);
+  note("update");
   if (strategy_.zero != 1 && strategy_.zero != 2) return;
   const double time_s = gather_s(all.weight_bytes, all.experts);
-  note(Stream::communication, "gather weights of all units", 0, clock_.device_s,
-       clock_.device_s + time_s);
+  note_beside(&RankTime::parameters_s, "gather weights", "all units", clock_.device_s,
+              clock_.device_s + time_s);
   time_.parameters_s += time_s;
   clock_.device_s += time_s;
+  note("after the update");
 }
 
 void RankStream::end(double iteration_s) {
   const double end_s = std::max(clock_.host_s, clock_.device_s);
   time_.host_s += end_s - clock_.device_s;
+  note("end");
   time_.bubble_s += iteration_s - end_s;
+  note("end");
 }
 
 }  // namespace strata

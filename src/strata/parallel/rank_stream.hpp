@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,12 @@ inline constexpr std::array<std::string_view, 11> rank_time_names = {"compute",
                                                                      "sending",
                                                                      "bubble",
                                                                      "host"};
+/// In documents.
+inline constexpr std::array<std::string_view, 11> rank_time_keys = {
+    "compute_s", "recompute_s", "update_s",     "tensor_s",   "context_s", "experts_s",
+    "gradients_s", "parameters_s", "pipeline_s", "bubble_s", "host_s"};
+static_assert(rank_time_names.size() == rank_time_parts.size() &&
+              rank_time_keys.size() == rank_time_parts.size());
 
 /// Bytes that one rank sends in an iteration, by purpose.
 struct RankTraffic {
@@ -56,13 +63,24 @@ struct RankTraffic {
   }
 };
 
-/// For a timeline.
+/// For a timeline. Kernels, the collectives that they wait for and other waits fill an iteration,
+/// one at a time: of each part of RankTime, the events add up to its seconds. What a chunk of
+/// layers does of one part in one micro-batch is one event, as if it came in one piece.
+/// Communication is what goes on beside kernels.
 struct RankEvent {
   std::uint32_t rank = 0;
-  enum class Stream : std::uint8_t { compute, communication } stream = Stream::compute;
+  enum class Stream : std::uint8_t {
+    compute,
+    collectives,
+    waits,
+    communication
+  } stream = Stream::compute;
+  std::size_t part = 0;  ///< of rank_time_parts; of communication, the one that it is about
   std::string name;
   double begin_s = 0, end_s = 0;
 };
+inline constexpr std::array<std::string_view, 4> rank_stream_names = {
+    "compute", "collectives that kernels wait for", "other waits", "communication beside kernels"};
 
 enum class WantEvents : std::uint8_t { no, yes };
 
@@ -102,7 +120,7 @@ class RankStream {
   };
   /// Runs a section on the device; the time of `traffic` is part of it.
   void run(const Section& section, const LayerTraffic& traffic, double recompute_s);
-  void run_unit(std::size_t unit, bool is_backward);
+  void run_unit(std::size_t unit, std::uint32_t micro, bool is_backward);
   void collect(std::int64_t gradient_bytes, const WeightCost& experts);
   void reduce(bool is_end_of_chunk);
   void reduce(Bucket& bucket);
@@ -111,8 +129,12 @@ class RankStream {
   void gather(std::size_t unit);
   /// Host and device wait for each other, where the framework does that.
   void wait_at_step();
-  void note(Stream stream, std::string_view what, std::uint32_t micro, double begin_s,
-            double end_s);
+  /// Makes events of the time since the last call: "forward 3".
+  void note(std::string_view task, std::optional<std::uint32_t> micro = {},
+            std::string_view unit = {});
+  void note_beside(double RankTime::*part, std::string_view what, std::string_view unit,
+                   double begin_s, double end_s);
+  bool goes_by_unit() const;
 
   const RankCosts& costs_;
   const Strategy& strategy_;
@@ -126,6 +148,8 @@ class RankStream {
   double may_gather_s_ = 0;     // one unit is gathered ahead
   RankTime time_;
   RankTraffic traffic_;
+  RankTime noted_;  // what is in events
+  double noted_s_ = 0;
   std::vector<RankEvent> events_;
 };
 

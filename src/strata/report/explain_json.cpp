@@ -17,15 +17,18 @@ using ExplainJson = nlohmann::ordered_json;
 constexpr int explanation_schema_version = 1;
 
 ExplainJson what_if_json(const WhatIf& what_if) {
-  return {{"change", text_of(what_if)},
-          {"by", name_of(changed_by(what_if))},
-          {"is_expected", what_if.is_expected},
-          {"basis", name_of(what_if.basis)},
-          {"base_time_s", what_if.base_s},
-          {"time_s", what_if.time_s ? ExplainJson(*what_if.time_s) : ExplainJson()},
-          {"gain_s", what_if.time_s ? ExplainJson(what_if.gain_s()) : ExplainJson()},
-          {"gain_share", what_if.time_s ? ExplainJson(what_if.gain_share()) : ExplainJson()},
-          {"no_time_reason", what_if.time_s ? ExplainJson() : ExplainJson(what_if.reason)}};
+  ExplainJson json = {
+      {"change", text_of(what_if)},
+      {"by", name_of(changed_by(what_if))},
+      {"is_expected", what_if.is_expected},
+      {"basis", name_of(what_if.basis)},
+      {"base_time_s", what_if.base_s},
+      {"time_s", what_if.time_s ? ExplainJson(*what_if.time_s) : ExplainJson()},
+      {"gain_s", what_if.time_s ? ExplainJson(what_if.gain_s()) : ExplainJson()},
+      {"gain_share", what_if.time_s ? ExplainJson(what_if.gain_share()) : ExplainJson()},
+      {"no_time_reason", what_if.time_s ? ExplainJson() : ExplainJson(what_if.reason)}};
+  if (what_if.memory_bytes) json["memory_bytes"] = *what_if.memory_bytes;
+  return json;
 }
 
 ExplainJson expected_iteration_json(const std::optional<ExpectedIteration>& expected) {
@@ -39,7 +42,7 @@ ExplainJson expected_iteration_json(const std::optional<ExpectedIteration>& expe
           {"samples_per_s", expected->samples_per_s},
           {"busy_s", expected->busy_s},
           {"host_s", expected->host_s},
-          {"launches", expected->launches},
+          {"launches", expected->launches > 0 ? ExplainJson(expected->launches) : ExplainJson()},
           {"calibration", expected->calibration},
           {"calibrated_on", expected->calibrated_on},
           {"host", dispatch_host_json(expected->host)},
@@ -107,6 +110,7 @@ std::string to_json(const Explanation& explanation, const Provenance& provenance
                      {"title", explanation.subject.title},
                      {"dtype", explanation.subject.dtype}});
   text.add("machine", {{"name", explanation.machine}, {"title", explanation.machine_title}});
+  if (!explanation.strategy.empty()) text.add("strategy", explanation.strategy);
   text.add("time_s", explanation.time_s);
   text.add("expected", expected_iteration_json(explanation.expected));
   text.add("limit_time_s", explanation.limit_s ? ExplainJson(*explanation.limit_s) : ExplainJson());

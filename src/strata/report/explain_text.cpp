@@ -167,18 +167,24 @@ std::string in_short(const std::vector<ProfileFinding>& findings, std::size_t fr
 std::string what_if_table(const std::vector<WhatIf>& what_ifs, std::string_view title,
                           double samples, const TextStyle& style) {
   if (what_ifs.empty()) return "";
+  const bool has_memory = std::any_of(what_ifs.begin(), what_ifs.end(), [](const WhatIf& what_if) {
+    return what_if.memory_bytes.has_value();
+  });
   Table table({{.title = std::string(title)},
                {.title = "time", .align = Align::right},
                {.title = "change", .align = Align::right},
                {.title = "samples/s", .align = Align::right, .is_shown = samples > 0},
+               {.title = "memory", .align = Align::right, .is_shown = has_memory},
                {.title = "", .least_width = 12, .leaves = 1}});
   for (const WhatIf& what_if : what_ifs) {
-    table.add_row({text_of(what_if.change), what_if.time_s ? format_time(*what_if.time_s) : "–",
-                   what_if.time_s ? change_text(what_if) : "",
-                   what_if.time_s ? format_count(samples / *what_if.time_s) : "",
-                   what_if.time_s ? (what_if.basis == Basis::predicted_again ? "predicted again"
-                                                                             : "row by row")
-                                  : printable(what_if.reason)});
+    table.add_row(
+        {text_of(what_if.change), what_if.time_s ? format_time(*what_if.time_s) : "–",
+         what_if.time_s ? change_text(what_if) : "",
+         what_if.time_s ? format_count(samples / *what_if.time_s) : "",
+         what_if.memory_bytes ? format_capacity(static_cast<double>(*what_if.memory_bytes)) : "",
+         what_if.time_s
+             ? (what_if.basis == Basis::predicted_again ? "predicted again" : "row by row")
+             : printable(what_if.reason)});
   }
   return table.to_text(style) + '\n';
 }
@@ -197,10 +203,11 @@ std::string heading(const Explanation& explanation) {
   const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
   const auto& expected = explanation.expected;
   return fmt::format(
-      "{}{}{}, {}, on {}: {} an iteration", name, subject.dtype.empty() ? "" : ", ",
+      "{}{}{}, {}, on {}{}{}: {} an iteration", name, subject.dtype.empty() ? "" : ", ",
       printable(subject.dtype),
       expected ? printable(expected->framework) : std::string(name_of(explanation.evidence)),
-      printable(explanation.machine_title), format_time(explanation.time_s));
+      printable(explanation.machine_title), explanation.strategy.empty() ? "" : ", ",
+      explanation.strategy, format_time(explanation.time_s));
 }
 
 /// What the time is, what it is lost to, and the limit beside it.

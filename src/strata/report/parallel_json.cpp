@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/base/printable.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/parallel_report.hpp"
+#include "strata/report/parallel_timeline.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <iterator>
 
 namespace strata {
 namespace {
@@ -30,17 +27,18 @@ ParallelJson strategy_json(const Strategy& s) {
 }
 
 ParallelJson time_json(const RankTime& time) {
-  return {{"compute_s", time.compute_s},
-          {"recompute_s", time.recompute_s},
-          {"update_s", time.update_s},
-          {"tensor_s", time.tensor_s},
-          {"context_s", time.context_s},
-          {"experts_s", time.experts_s},
-          {"gradients_s", time.gradients_s},
-          {"parameters_s", time.parameters_s},
-          {"pipeline_s", time.pipeline_s},
-          {"bubble_s", time.bubble_s},
-          {"host_s", time.host_s}};
+  ParallelJson json;
+  for (std::size_t i = 0; i < rank_time_parts.size(); ++i)
+    json[std::string(rank_time_keys[i])] = time.*rank_time_parts[i];
+  return json;
+}
+
+/// What the keys of times mean, for people.
+ParallelJson time_names_json() {
+  ParallelJson json;
+  for (std::size_t i = 0; i < rank_time_parts.size(); ++i)
+    json[std::string(rank_time_keys[i])] = rank_time_names[i];
+  return json;
 }
 
 ParallelJson memory_json(const RankMemory& memory) {
@@ -106,14 +104,11 @@ void add_result(JsonText& text, const ParallelSummary& summary) {
   text.add("fits", summary.fits());
   text.add("memory", memory_json(result.most_memory()));
   text.add("time", time_json(result.iteration.mean()));
+  text.add("time_names", time_names_json());
   std::vector<std::size_t> stages(result.iteration.ranks.size());
   for (std::size_t i = 0; i < stages.size(); ++i) stages[i] = i;
   text.add_list("stages", stages, [&](std::size_t i) { return rank_json(summary, i); });
-}
-
-std::string quoted_json(std::string_view text) {
-  return printable_json(
-      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  text.add("timeline", parallel_timeline_json(result.iteration));
 }
 
 }  // namespace
@@ -134,10 +129,13 @@ std::string to_json(const ParallelChoice& choice, const Provenance& provenance) 
   text.add("kind", "parallel_choice");
   add_context(text, choice.context);
   if (choice.best) add_result(text, *choice.best);
-  text.add_list("strategies", choice.search.outcomes, [](const StrategyOutcome& one) {
+  text.add_list("strategies", choice.search.outcomes, [&](const StrategyOutcome& one) {
+    const std::string why =
+        one.fits ? why_slower(one, choice.search.outcomes.front()) : std::string("out of memory");
     ParallelJson json = {{"strategy", to_text(one.strategy)},
                          {"fits", one.fits},
-                         {"memory_bytes", one.memory_bytes}};
+                         {"memory_bytes", one.memory_bytes},
+                         {"why_it_loses", why}};
     if (one.fits) {
       json["time_s"] = one.time_s;
       json["time"] = time_json(one.parts);
@@ -148,29 +146,6 @@ std::string to_json(const ParallelChoice& choice, const Provenance& provenance) 
   text.add("refused", choice.search.refused);
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
-}
-
-std::string to_trace(const ParallelSummary& summary) {
-  std::string text = "{\"traceEvents\":[";
-  const auto out = std::back_inserter(text);
-  const std::size_t ranks = summary.result.iteration.ranks.size();
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    fmt::format_to(out,
-                   "{}\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":"
-                   "\"stage {}\"}}}}",
-                   rank == 0 ? "" : ",", rank, rank);
-    for (const auto& [thread, name] : {std::pair{0, "compute"}, std::pair{1, "communication"}})
-      fmt::format_to(out,
-                     ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{"
-                     "\"name\":\"{}\"}}}}",
-                     rank, thread, name);
-  }
-  for (const RankEvent& event : summary.result.iteration.events)
-    fmt::format_to(
-        out, ",\n{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.4f},\"dur\":{:.4f}}}",
-        quoted_json(event.name), event.rank, event.stream == RankEvent::Stream::compute ? 0 : 1,
-        1e6 * event.begin_s, 1e6 * (event.end_s - event.begin_s));
-  return text + "\n],\"displayTimeUnit\":\"ms\"}\n";
 }
 
 }  // namespace strata

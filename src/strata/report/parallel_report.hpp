@@ -54,7 +54,8 @@ std::string to_text(const ParallelSummary& summary, const TextStyle& style);
 std::string to_text(const ParallelChoice& choice, std::size_t top, const TextStyle& style);
 std::string to_json(const ParallelSummary& summary, const Provenance& provenance);
 std::string to_json(const ParallelChoice& choice, const Provenance& provenance);
-/// A timeline for Perfetto: two tracks per rank. The summary must hold events.
+/// A timeline for Perfetto: of each stage a track for kernels, for the collectives that they wait
+/// for, for other waits, and for communication beside kernels. The summary must hold events.
 std::string to_trace(const ParallelSummary& summary);
 
 }  // namespace strata
