@@ -19,6 +19,7 @@ const pages = {
   sweep: () => strata("sweep", "lenet5", "--on", "l4,h200", "--batch", "32:512:x2", "--html", "sweep.html"),
   compare: () =>
     strata("compare", measured, measured.replace("b32", "b128"), "--html", "compare.html"),
+  parallel: () => strata("predict", "gpt2:layers=4", "--on", "2x4xh200", "--batch", "32", "--parallel", "auto", "--html", "parallel.html"),
   reproduce: () => strata("reproduce", "layerwise", "--html", "reproduce.html"),
 };
 

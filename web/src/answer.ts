@@ -9,7 +9,7 @@ import { scenesOf, type Scene } from "./slices";
 import { typesOfLayers } from "./timeline";
 import { axisHeight, drawAxis, drawLane, laneHeight, penOf } from "./timeline_draw";
 import { noticeable, restOf, timeKey, type TimePart } from "./totals";
-import { format, percent } from "./units";
+import { format, percent, type Unit } from "./units";
 import type { Context } from "./view";
 
 function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
@@ -44,33 +44,49 @@ export function lostParts(document: ProfileDocument, rows: RowSet): TimePart[] {
   return all.filter((part) => part.time_s > noticeable * waitOf(document));
 }
 
+export interface BarPart {
+  name: string;
+  value: number;
+  color: string;
+}
+
+/// One bar of one total, with its parts below it; the bar has room for `room`, where that is more.
+export function bar(title: string, parts: BarPart[], total: number, unit: Unit, room = total): HTMLElement {
+  const described = parts.map((part) => `${part.name} ${percent(part.value / total)}`).join(", ");
+  const pieces = h("div", { class: "lost-bar", role: "img", "aria-label": described });
+  const list = h("ul", { class: "lost-parts" });
+  for (const { name: what, value, color } of parts) {
+    const piece = h("span", { title: `${what}: ${format(value, unit)}` });
+    piece.style.width = `${(100 * value) / room}%`;
+    piece.style.setProperty("--swatch", color);
+    pieces.append(piece);
+    const item = h(
+      "li",
+      {},
+      h("i", { "aria-hidden": "true" }),
+      ...words(what),
+      " ",
+      h("span", { class: "number" }, format(value, unit)),
+      " ",
+      h("span", { class: "number dim" }, percent(value / total)),
+    );
+    item.style.setProperty("--swatch", color);
+    list.append(item);
+  }
+  return h("div", { class: "lost" }, h("h3", {}, title), pieces, list);
+}
+
 /// One bar for the whole iteration.
 export function lostBar(document: ProfileDocument, rows: RowSet): HTMLElement {
   const total = waitOf(document);
   const parts = lostParts(document, rows);
   const colors = new Colors(parts.map((part) => part.to));
-  const described = parts.map((part) => `${part.to} ${percent(part.time_s / total)}`).join(", ");
-  const bar = h("div", { class: "lost-bar", role: "img", "aria-label": described });
-  const legend = h("ul", { class: "lost-parts" });
-  for (const { to, time_s } of parts) {
-    const piece = h("span", { title: `${to}: ${format(time_s, "s")}` });
-    piece.style.width = `${(100 * time_s) / total}%`;
-    piece.style.setProperty("--swatch", colors.of(to));
-    bar.append(piece);
-    const item = h(
-      "li",
-      {},
-      h("i", { "aria-hidden": "true" }),
-      ...words(to),
-      " ",
-      h("span", { class: "number" }, format(time_s, "s")),
-      " ",
-      h("span", { class: "number dim" }, percent(time_s / total)),
-    );
-    item.style.setProperty("--swatch", colors.of(to));
-    legend.append(item);
-  }
-  return h("div", { class: "lost" }, h("h3", {}, `What the ${format(total, "s")} are lost to`), bar, legend);
+  return bar(
+    `What the ${format(total, "s")} are lost to`,
+    parts.map(({ to, time_s }) => ({ name: to, value: time_s, color: colors.of(to) })),
+    total,
+    "s",
+  );
 }
 
 const mostTypes = 8;

@@ -28,6 +28,14 @@ const known: [RegExp, string, string, "code"?][] = [
   [/^batch (\d+)$/, "batch $1", "time per sample"],
   [/^(.*), per sample$/, "$1", "time per sample"],
   [/^--on (.*)$/, "on $1", ""],
+  [/^zero=0$/, "no ZeRO", "zero=0", "code"],
+  [/^zero=(\d)$/, "ZeRO stage $1", "optimizer states, gradients, weights split over data parallel ranks"],
+  [/^micro=(\d+)$/, "$1 micro-batches", "gradients accumulated over them"],
+  [/^sp=yes$/, "sequence parallelism", "norms and dropout split over tensor parallel ranks"],
+  [/^v=(\d+)$/, "$1 chunks of layers per stage", "interleaved schedule"],
+  [/^recompute=(.*)$/, "recomputation: $1", ""],
+  [/^schedule=(.*)$/, "schedule $1", ""],
+  [/^auto: (.*)$/, "$1", "the fastest of all strategies"],
   [/^--recompute (.*)$/, "recompute activations", "torch.utils.checkpoint", "code"],
 ];
 
@@ -164,7 +172,7 @@ export function changesOf(context: Context): HTMLElement | null {
     { class: "changes" },
     h("h3", {}, "What you can change"),
     ...(changes.length > 0 ? [h("ol", { class: "gains" }, ...changes.map(changeItem))] : costliest(explanation)),
-    chips.length > 0 && h("h4", {}, "What another chip could do"),
+    chips.length > 0 && h("h4", {}, explanation.strategy ? "What another cluster could do" : "What another chip could do"),
     chips.length > 0 && h("ul", { class: "chips" }, ...chips.slice(0, 4).map((each) => chipItem(each, hasExpected))),
     count > 0 &&
       h(

@@ -109,6 +109,7 @@ function whatIfList(whatIfs: WhatIf[]): HTMLElement {
 /// Everything else held as it is, one thing changed: bars of what would go.
 function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
   const most = whatIfs.reduce((all, each) => Math.max(all, Math.abs(each.gain_s ?? 0)), 0);
+  const hasMemory = whatIfs.some((each) => each.memory_bytes !== undefined);
   const body = h("tbody", {});
   for (const each of whatIfs) {
     const gain = each.gain_s ?? 0;
@@ -121,6 +122,7 @@ function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
         h("td", {}, ...words(each.change)),
         h("td", { class: "n" }, each.time_s === null ? "" : format(each.time_s, "s")),
         h("td", { class: "n" }, each.time_s === null ? "" : change(each)),
+        hasMemory && h("td", { class: "n" }, format(each.memory_bytes, "capacity")),
         h(
           "td",
           { class: "diff-cell" },
@@ -129,7 +131,7 @@ function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
       ),
     );
   }
-  const head = ["if", "time", "change", ""];
+  const head = ["if", "time", "change", ...(hasMemory ? ["memory"] : []), ""];
   return h(
     "div",
     { class: "wide" },
@@ -139,7 +141,7 @@ function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
       h(
         "thead",
         {},
-        h("tr", {}, ...head.map((each, i) => h("th", { class: i === 1 || i === 2 ? "n" : undefined }, each))),
+        h("tr", {}, ...head.map((each, i) => h("th", { class: i > 0 && each !== "" ? "n" : undefined }, each))),
       ),
       body,
     ),

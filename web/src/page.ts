@@ -13,6 +13,8 @@ import { machineDiffView, machineView } from "./machine";
 import { memoryView } from "./memory";
 import { networkView } from "./network";
 import { Colors } from "./palette";
+import { stagesView } from "./parallel_stages";
+import { strategiesView } from "./parallel_strategies";
 import { rooflineView } from "./roofline";
 import { grouped, rowsOf } from "./rows";
 import type { Report } from "./schema";
@@ -31,6 +33,8 @@ import type { Context, View } from "./view";
 const views: View[] = [
   findingsView,
   traceView,
+  strategiesView,
+  stagesView,
   machineView,
   machineDiffView,
   listsView,

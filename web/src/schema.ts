@@ -11,9 +11,11 @@ import type {
   ReproductionDocument,
   StudyFigure,
 } from "./schema_documents";
+import type { ParallelDocument } from "./schema_parallel";
 import type { TracedProcess } from "./schema_trace";
 
 export * from "./schema_documents";
+export * from "./schema_parallel";
 export * from "./schema_trace";
 
 export interface Report {
@@ -48,6 +50,7 @@ export type Document =
   | MachineDocument
   | MachineDiffDocument
   | ReproductionDocument
+  | ParallelDocument
   | ListDocument;
 
 export interface Provenance {

@@ -7,6 +7,7 @@ export interface ExplanationDocument {
   evidence: string;
   model: ModelHead;
   machine: MachineHead;
+  strategy?: string; // of many devices
   time_s: number; // expected where it is known
   expected?: { framework: string; interval_s: [number, number]; samples_per_s: number } | null;
   limit_time_s?: number | null;
@@ -43,6 +44,7 @@ export interface WhatIf {
   gain_s: number | null;
   gain_share: number | null;
   no_time_reason: string | null;
+  memory_bytes?: number; // of the fullest of many devices
 }
 
 export interface ComparisonDocument {

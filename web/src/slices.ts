@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies on the rows of a timeline, from a predicted iteration or from the rows of a profile one after the other.
+import { resultOf, sceneOfRanks } from "./parallel";
 import type { Row, RowSet } from "./rows";
 import { isProfile, type KernelSpan, type Part, type Timeline, type Track, type ValueTrack } from "./schema";
 import { format, whole } from "./units";
 
 export interface Lane {
   title: string;
-  kind: "rows" | "waits" | "in" | "out" | "phases"; // what its colours mean
+  kind: "rows" | "waits" | "in" | "out" | "phases" | "parts"; // what its colours mean
   start: ArrayLike<number>;
   end: ArrayLike<number>;
   busy: ArrayLike<number>;
@@ -15,6 +16,8 @@ export interface Lane {
   layer(at: number): string;
   pass(at: number): string;
   what(at: number): string;
+  key?(at: number): string; // of kind "parts": the part of the time that it is
+  isWait?(at: number): boolean; // nothing works then
 }
 
 export interface Scene {
@@ -219,6 +222,9 @@ export function sceneOfKernels(kernels: KernelSpan[]): Scene {
 /// What there is to show of a part; the first is shown unless another is chosen.
 export function scenesOf({ part, rows }: { part: Part; rows: RowSet | null }): Scene[] {
   const { timeline, document } = part;
+  const ranks = resultOf(document);
+  const ranked = ranks ? sceneOfRanks(ranks) : null;
+  if (ranked) return [ranked];
   if (!isProfile(document)) return [];
   const kernels = document.kernels ?? [];
   const scenes: Scene[] = [];

@@ -5,6 +5,8 @@ import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
 import { h, kept, name, words, type Child } from "./dom";
 import { expectedCards, interval, outOfMemory } from "./expected";
+import { isParallel } from "./parallel";
+import { renderParallel } from "./parallel_summary";
 import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
 import {
   isMachine,
@@ -353,7 +355,8 @@ function renderExplanation(context: Context, document: ExplanationDocument, elem
 
 function render(context: Context, element: HTMLElement, width: number): void {
   const { document } = context.part;
-  if (isProfile(document)) {
+  if (isParallel(document)) renderParallel(context, document, element, width);
+  else if (isProfile(document)) {
     if (context.rows) renderProfile(context, document, context.rows, element, width);
   } else if (isMachine(document)) renderMachine(document, element);
   else if (document.kind === "model") renderModel(document, element);

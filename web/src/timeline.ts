@@ -6,6 +6,7 @@ import { type Window } from "./coverage";
 import { h, menu } from "./dom";
 import { memoryChart } from "./memory";
 import { color, cssValue } from "./palette";
+import { partColor, partsOfLanes } from "./parallel";
 import { isProfile } from "./schema";
 import { firstEndingAfter, scenesOf, type Lane, type Scene } from "./slices";
 import { axisHeight, chipHeight, drawAxis, drawLane, drawOnChip, laneHeight, left, penOf, right } from "./timeline_draw";
@@ -88,6 +89,7 @@ class TimelineCanvas {
     const used = new Set([...this.typeOf.values()]);
     const types = [...used].map((name) => ({ name, color: this.context.types.of(name), at: this.context.types.index(name) }));
     const entries = types.sort((a, b) => a.at - b.at).map(({ name, color: value }) => ({ name: name || "(none)", color: value }));
+    for (const part of partsOfLanes(this.scene.lanes)) entries.push({ name: part, color: partColor(part) });
     const titles: Partial<Record<Lane["kind"], [string, number]>> = {
       waits: ["waits", 1],
       in: ["bytes in", 5],
@@ -121,7 +123,8 @@ class TimelineCanvas {
     canvas.addEventListener("click", (event) => {
       if (this.isDragged) return;
       const found = this.at(event);
-      if (found) context.links.toggle(found.lane.layer(found.index));
+      const layer = found?.lane.layer(found.index) ?? "";
+      if (layer !== "") context.links.toggle(layer);
     });
     canvas.addEventListener("keydown", (event) => this.key(event));
     context.links.on(() => this.ask("marks"));
@@ -271,7 +274,7 @@ class TimelineCanvas {
     showTip(event, lane.what(index), [
       ["", lane.title],
       ["layer", layer === lane.what(index) ? "" : layer],
-      ["type", lane.kind === "rows" ? (this.typeOf.get(layer) ?? "") : ""],
+      ["type", lane.kind === "rows" ? (this.typeOf.get(layer) ?? "") : (lane.key?.(index) ?? "")],
       ["from", format(lane.start[index], "s")],
       ["time", format(lane.busy[index], "s")],
       ["bytes", bytes > 0 ? format(bytes, "bytes") : ""],

@@ -4,6 +4,7 @@ import { scaleLinear } from "d3-scale";
 import { margin } from "./chart";
 import { coverageOf, drawCoverage, type Window } from "./coverage";
 import { cssValue } from "./palette";
+import { partVariable } from "./parallel";
 import { firstEndingAfter, type Lane, type Scene } from "./slices";
 import { digits, format } from "./units";
 import type { Context } from "./view";
@@ -19,11 +20,12 @@ const phaseColors = new Map([
   ["backward", "--c3"],
   ["update", "--c7"],
 ]);
-const laneColors = { rows: "--c0", waits: "--c1", in: "--c5", out: "--c4", phases: "--dim" } as const;
+const laneColors = { rows: "--c0", waits: "--c1", in: "--c5", out: "--c4", phases: "--dim", parts: "--dim" } as const;
 
 /// Of a lane, what it is coloured by: types of layers, phases, or one colour for all.
 export function keysOf(lane: Lane, typeOf: Map<string, string>): (at: number) => string {
   if (lane.kind === "phases") return (at) => lane.what(at);
+  if (lane.kind === "parts") return (at) => lane.key?.(at) ?? "";
   if (lane.kind === "rows") return (at) => typeOf.get(lane.layer(at)) ?? "";
   return () => "";
 }
@@ -32,6 +34,7 @@ export function colorsOf(lane: Lane, context: Context): (key: string) => string 
   const known = new Map<string, string>();
   const found = (key: string) => {
     if (lane.kind === "phases") return cssValue(phaseColors.get(key) ?? "--dim");
+    if (lane.kind === "parts") return cssValue(partVariable(key));
     return lane.kind === "rows" ? context.types.valueOf(key) : cssValue(laneColors[lane.kind]);
   };
   return (key) => {
@@ -60,6 +63,7 @@ export function drawLane(
   const { width, window, typeOf, context } = drawing;
   const ratio = devicePixelRatio || 1;
   const columns = Math.max(1, Math.round((width - left - right) * ratio));
+  const gap = Math.min(inset, height / 5);
   pen.fillStyle = cssValue("--ink");
   pen.textAlign = "right";
   pen.fillText(lane.title, left - 8, top + height / 2 + 4);
@@ -68,9 +72,9 @@ export function drawLane(
   pen.setTransform(1, 0, 0, 1, 0, 0);
   const box = {
     left: Math.round(left * ratio),
-    top: Math.round((top + inset) * ratio),
+    top: Math.round((top + gap) * ratio),
     width: columns,
-    height: Math.round((height - 2 * inset) * ratio),
+    height: Math.round((height - 2 * gap) * ratio),
   };
   drawCoverage(pen, coverageOf(lane, window, columns, keysOf(lane, typeOf)), box, colorsOf(lane, context));
   pen.restore();
@@ -103,7 +107,7 @@ function drawNames(
     pen.globalAlpha = 0.35;
     pen.fillRect(x1 - 0.6, top + inset, 0.6, height - 2 * inset);
     pen.globalAlpha = 1;
-    if (x1 - x0 < 60) continue;
+    if (x1 - x0 < 60 || height < 18) continue;
     const most = Math.floor((x1 - x0 - 8) / 6.5);
     const name = lane.what(i);
     pen.fillStyle = textOn(colorOf(keyOf(i)));

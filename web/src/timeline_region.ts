@@ -23,7 +23,7 @@ export function sumsOf(lane: Lane, { from, to }: Window, typeOf: Map<string, str
     if (end <= start) continue;
     const part = (Math.min(end, to) - Math.max(start, from)) / (end - start);
     const time = part * (lane.busy[i] ?? 0);
-    busy += time;
+    if (!lane.isWait?.(i)) busy += time;
     bytes += part * (lane.bytes[i] ?? 0);
     byKey.set(keyOf(i), (byKey.get(keyOf(i)) ?? 0) + time);
   }
@@ -35,7 +35,7 @@ const mostTypes = 6;
 export function regionTable(scene: Scene, region: Window, typeOf: Map<string, string>): HTMLElement {
   const length = region.to - region.from;
   const row = ({ lane, busy, bytes, byKey }: LaneSum) => {
-    const types = lane.kind === "rows" ? byKey.filter(([key]) => key !== "") : [];
+    const types = lane.kind === "rows" || lane.kind === "parts" ? byKey.filter(([key]) => key !== "") : [];
     const rest = types.slice(mostTypes).reduce((sum, [, time]) => sum + time, 0);
     const listed = types.slice(0, mostTypes).map(([key, time]) => h("span", {}, h("bdi", {}, key), ` ${format(time, "s")}`));
     if (rest > 0) listed.push(h("span", {}, `other ${format(rest, "s")}`));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page is of, for its head and for the browser's tab: model, batch, data type, machine, predicted or measured.
+import { isParallel, parallelTitle } from "./parallel";
 import {
   isProfile,
   type ComparedLabel,
@@ -88,6 +89,7 @@ function rooflineTitle(document: RooflineDocument): string {
 
 function partTitle(part: Part): string {
   const { document } = part;
+  if (isParallel(document)) return parallelTitle(document);
   if (isProfile(document)) return profileTitle(document);
   if (document.kind === "sweep") return sweepTitle(document as SweepDocument);
   if (document.kind === "roofline") return rooflineTitle(document as RooflineDocument);

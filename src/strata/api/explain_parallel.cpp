@@ -86,7 +86,7 @@ class StrategyFindings {
                            .advice = {},
                            .what_ifs = {}};
     for (const ParallelChange& change : changes_) {
-      if (change.reason.empty() && is_asked(change))
+      if (change.reason.empty() && !change.is_search && is_asked(change))
         finding.what_ifs.push_back(
             what_if_of(change, time_s_, summary_.context.device_memory_bytes));
     }
@@ -148,8 +148,7 @@ void StrategyFindings::add_bubble() {
   ProfileFinding* finding =
       add(FindingCode::pipeline_bubble, mean_.bubble_s, [&](const ParallelChange& change) {
         const Strategy& other = change.strategy;
-        return !change.is_of_cluster && other.devices() == strategy_.devices() &&
-               other.pipeline == strategy_.pipeline && other.data == strategy_.data &&
+        return !change.is_of_cluster &&
                (other.micro_batches > strategy_.micro_batches || other.chunks > strategy_.chunks ||
                 other.schedule != strategy_.schedule);
       });
@@ -197,7 +196,7 @@ void StrategyFindings::add_communication() {
       add(FindingCode::exposed_collectives, exposed_s, [&](const ParallelChange& change) {
         const Strategy& other = change.strategy;
         return change.is_of_cluster || other.sequence_parallel != strategy_.sequence_parallel ||
-               (other.zero != strategy_.zero && other.tensor == strategy_.tensor);
+               other.zero != strategy_.zero;
       });
   if (finding == nullptr) return;
   finding->what = fmt::format("kernels wait for links for {}, {} of the iteration: {}",
@@ -266,8 +265,7 @@ void StrategyFindings::add_kernels() {
       context.model_flop / (*context.peak_flop_per_s * static_cast<double>(context.devices));
   ProfileFinding* finding = add(
       FindingCode::low_utilisation, mean_.compute_s - peak_s, [&](const ParallelChange& change) {
-        return !change.is_of_cluster && change.strategy.micro_batches < strategy_.micro_batches &&
-               change.strategy.tensor == strategy_.tensor;
+        return !change.is_of_cluster && change.strategy.micro_batches < strategy_.micro_batches;
       });
   if (finding == nullptr) return;
   finding->what = fmt::format(
@@ -333,7 +331,7 @@ Explanation explain_parallel(const ParallelSummary& summary, const Cluster& clus
   sort_by_gain(answer.what_ifs);
   for (const ParallelChange& change : changes) {
     if (!change.reason.empty())
-      answer.notes.push_back(fmt::format("not asked, {}: {}", change.text, change.reason));
+      answer.notes.push_back(fmt::format("not possible, {}: {}", change.text, change.reason));
   }
   if (context.calibration == CalibrationUse::transferred)
     answer.notes.push_back(

@@ -93,13 +93,19 @@ std::optional<std::string> kind_in(const std::string& text) {
   return is_whole && finder.is_object ? std::optional<std::string>("") : std::nullopt;
 }
 
-/// A list that the page goes through must be one.
-void expect_list(const std::string& text, const char* key) {
+/// A list that the page goes through must be one, and objects that its title is made of.
+void expect_shown(const std::string& text, const ShownKind& shown) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) fail(ErrorKind::input, "the JSON document is not complete");
-  const auto found = json.find(key);
+  const auto found = json.find(shown.list);
   if (found == json.end() || !found->is_array())
-    fail(ErrorKind::input, "a document of this kind has a list '{}'", key);
+    fail(ErrorKind::input, "a document of this kind has a list '{}'", shown.list);
+  if (!shown.kind.starts_with("parallel_")) return;
+  for (const char* key : {"cluster", "dims"}) {
+    const auto object = json.find(key);
+    if (object == json.end() || !object->is_object())
+      fail(ErrorKind::input, "a document of this kind has an object '{}'", key);
+  }
 }
 
 bool is_database(const std::string& text) {
@@ -113,8 +119,12 @@ PageSection page_section(std::string name, std::string document, const AskedRoof
   const auto kind = kind_in(document);
   for (const ShownKind& shown : shown_kinds) {
     if (kind != shown.kind) continue;
-    expect_list(document, shown.list);
-    return {.name = std::move(name), .document = std::move(document)};
+    expect_shown(document, shown);
+    PageSection part{.name = std::move(name), .document = std::move(document)};
+    if (kind->starts_with("parallel_"))
+      part.notes.emplace_back(
+          "no findings: strata explain MODEL --on CLUSTER --parallel SPLIT says what would change");
+    return part;
   }
   if (kind && document.find("\"strata_machine\"") != document.npos) {
     const Machine machine = read_machine(document);

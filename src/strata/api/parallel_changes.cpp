@@ -32,8 +32,10 @@ void add_schedules(std::vector<ChangedStrategy>& changes, const Strategy& now) {
 }
 
 /// Fills in what a strategy comes to.
-void ask(ParallelChange& change, StrategyPlanner& planner,
-         const std::optional<double>& device_bytes) {
+void ask(ParallelChange& change, StrategyPlanner& planner, const Cluster& cluster) {
+  const std::optional<double> device_bytes = outer_memory_bytes(cluster.machine);
+  change.reason = reason_against(change.strategy, cluster, planner.samples());
+  if (!change.reason.empty()) return;
   try {
     const StrategyTime time = planner.time_of(change.strategy);
     change.time_s = time.time_s;
@@ -46,7 +48,7 @@ void ask(ParallelChange& change, StrategyPlanner& planner,
 }
 
 ParallelChange best_of_all(const ParallelChoice& choice, const Strategy& now) {
-  ParallelChange change{.text = "auto", .strategy = now, .reason = {}};
+  ParallelChange change{.text = "auto", .is_search = true, .strategy = now, .reason = {}};
   if (!choice.best) {
     change.reason = "no strategy fits";
     return change;
@@ -116,16 +118,15 @@ std::vector<ParallelChange> parallel_changes(const Graph& graph, const Cluster& 
                                              const PredictRequest& request, ParallelModel& model,
                                              const Strategy& now, const ParallelChoice* searched,
                                              const ParallelChangeProgress& on_progress) {
-  const std::optional<double> device_bytes = outer_memory_bytes(cluster.machine);
   std::vector<ParallelChange> changes;
   for (ChangedStrategy& one : strategy_changes(now, model.planner().keeps_scores())) {
     changes.push_back({.text = std::move(one.text), .strategy = one.strategy, .reason = {}});
-    ask(changes.back(), model.planner(), device_bytes);
+    ask(changes.back(), model.planner(), cluster);
   }
   for (ChangedCluster& one : cluster_changes(cluster)) {
     changes.push_back(
         {.text = std::move(one.text), .is_of_cluster = true, .strategy = now, .reason = {}});
-    ask(changes.back(), ParallelModel(graph, one.cluster, request).planner(), device_bytes);
+    ask(changes.back(), ParallelModel(graph, one.cluster, request).planner(), one.cluster);
   }
   ParallelChange best =
       best_of_all(searched != nullptr ? *searched : model.choose({}, on_progress), now);

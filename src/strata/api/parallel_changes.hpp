@@ -15,6 +15,7 @@ namespace strata {
 struct ParallelChange {
   std::string text;            ///< "micro=8", "twice the network"
   bool is_of_cluster = false;  ///< what somebody buys; else what whoever trains says
+  bool is_search = false;      ///< the best of all strategies
   Strategy strategy;
   std::string reason;                 ///< why it is not possible; empty: it is
   std::optional<double> time_s = {};  ///< of a device that had the memory, where it does not fit

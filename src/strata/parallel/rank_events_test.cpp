@@ -50,8 +50,8 @@ RankIteration iteration_of(const RankCosts& costs, const Strategy& strategy, Wan
 using Events = std::vector<RankEvent>;
 
 void expect_apart(Events& events) {
-  std::sort(events.begin(), events.end(),
-            [](const RankEvent& a, const RankEvent& b) { return a.begin_s < b.begin_s; });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const RankEvent& a, const RankEvent& b) { return a.begin_s < b.begin_s; });
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_GE(events[i].end_s, events[i].begin_s);
     EXPECT_FALSE(events[i].name.empty());

@@ -12,6 +12,9 @@ namespace {
 /// Gradients are summed over ranks when so many bytes of them are there, as in PyTorch's DDP.
 constexpr double bucket_size = 25e6;
 
+/// What differences of times leave.
+constexpr double rounding_s = 1e-12;
+
 /// Of one stage, events are of single units, up to so many.
 constexpr std::size_t most_unit_events = 20'000;
 
@@ -67,7 +70,7 @@ void RankStream::note(std::string_view task, std::optional<std::uint32_t> micro,
   if (!unit.empty()) name += fmt::format(", {}", unit);
   for (const std::size_t i : order) {
     const double time_s = time_.*rank_time_parts[i] - noted_.*rank_time_parts[i];
-    if (time_s <= 0) continue;
+    if (time_s <= rounding_s) continue;
     const bool is_named =
         rank_time_parts[i] == &RankTime::compute_s || rank_time_parts[i] == &RankTime::update_s;
     events_.push_back({rank_, stream_of(rank_time_parts[i]), i,
@@ -76,7 +79,7 @@ void RankStream::note(std::string_view task, std::optional<std::uint32_t> micro,
     noted_s_ += time_s;
   }
   noted_ = time_;
-  noted_s_ = std::max(noted_s_, clock_.device_s);  // rounding
+  noted_s_ = std::max(noted_s_, clock_.device_s);
 }
 
 void RankStream::note_beside(double RankTime::*part, std::string_view what, std::string_view unit,

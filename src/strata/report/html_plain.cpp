@@ -96,6 +96,7 @@ std::string plain_document(const PlainJson& document) {
   for (const auto& [key, value] : document.items()) {
     const bool is_sweep = key == "columns" && document.value("kind", "") == "sweep";
     const PlainJson rows = is_sweep ? rows_of_columns(value) : PlainJson();
+    if (key == "timeline") continue;  // thousands of slices are no table
     if (is_table(is_sweep ? rows : value)) {
       text += fmt::format("<h3>{}</h3>\n{}", xml_text(is_sweep ? "points" : key),
                           plain_table(is_sweep ? rows : value));

@@ -154,8 +154,7 @@ RankJson parallel_timeline_json(const RankIteration& iteration, std::size_t most
   std::vector<Lane> own(iteration.ranks.size()), beside = own;
   for (const RankEvent& event : iteration.events)
     (event.stream == RankEvent::Stream::communication ? beside : own)[event.rank].push_back(&event);
-  const std::size_t in_lane = std::max<std::size_t>(100, most_slices / (2 * stages.size()));
-  LaneMaker maker(iteration.time_s, in_lane);
+  LaneMaker maker(iteration.time_s, std::max<std::size_t>(100, most_slices / stages.size()));
   RankJson lanes = RankJson::array();
   for (const std::size_t stage : stages) {
     lanes.push_back(maker.lane(stage, "rank", own[stage]));
