@@ -13,10 +13,12 @@ export function choiceOf(document: Document): ParallelChoice | null {
   return document.kind === "parallel_choice" ? (document as ParallelChoice) : null;
 }
 
-/// The strategy in full; nothing where none fits.
+/// The strategy in full; nothing where none fits, or where a file of a stranger does not hold it.
 export function resultOf(document: Document): (ParallelHead & ParallelResult) | null {
-  if (!isParallel(document) || !document.expected || !document.stages || document.stages.length === 0) return null;
-  return document as ParallelHead & ParallelResult;
+  if (!isParallel(document)) return null;
+  const { expected, stages, strategy, time, memory } = document;
+  const isWhole = Array.isArray(expected?.interval_s) && strategy && time && memory && Array.isArray(stages);
+  return isWhole && stages.every((stage) => stage?.memory && stage.time) ? (document as ParallelHead & ParallelResult) : null;
 }
 
 export interface TimePart {
@@ -60,7 +62,7 @@ export function partColor(name: string): string {
 
 /// "64 NVIDIA H100 SXM5 80 GB (8 x 8)".
 export function clusterTitle({ cluster }: ParallelHead): string {
-  const { devices, machine_title, nodes, devices_per_node } = cluster;
+  const { devices = 0, machine_title = "devices", nodes = 0, devices_per_node = 0 } = cluster;
   return `${whole(devices)} ${machine_title}${devices > 1 ? ` (${nodes} x ${devices_per_node})` : ""}`;
 }
 
@@ -109,7 +111,8 @@ export function partsOfLanes(lanes: Lane[]): Set<string> {
 /// Of each stage what its kernels do and wait for, and the communication beside them.
 export function sceneOfRanks(result: ParallelHead & ParallelResult): Scene | null {
   const { timeline } = result;
-  if (!timeline || timeline.lanes.length === 0) return null;
+  const lanes = timeline?.lanes ?? [];
+  if (!timeline || lanes.length === 0 || !lanes.every((lane) => lane.start_s && lane.end_s && lane.key && lane.name)) return null;
   const isOnly = result.stages.length === 1;
   const notes = [
     "ranks of a stage do the same, so that one of them is drawn: what its kernels do and wait for, and on the network what goes on beside them",
@@ -120,7 +123,7 @@ export function sceneOfRanks(result: ParallelHead & ParallelResult): Scene | nul
   return {
     title: `expected, ${format(timeline.end_s, "s")}, as simulated`,
     end: timeline.end_s,
-    lanes: timeline.lanes.map((_, at) => laneOf(timeline, at, isOnly)),
+    lanes: lanes.map((_, at) => laneOf(timeline, at, isOnly)),
     onChip: null,
     note: notes.filter((each) => each !== "").join("; "),
   };

@@ -4,7 +4,8 @@
 import { bar } from "./answer";
 import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
-import { h, name, words } from "./dom";
+import { h, kept, name, words } from "./dom";
+import { explanationOf } from "./findings";
 import { choiceOf, clusterTitle, partColor, partsOf, resultOf, sceneOfRanks } from "./parallel";
 import type { ParallelDocument, ParallelHead, ParallelResult, RankMemory } from "./schema";
 import { axisHeight, drawAxis, drawLane, penOf } from "./timeline_draw";
@@ -21,8 +22,14 @@ const memoryKinds: [keyof RankMemory, string, string][] = [
   ["buffers_bytes", "buffers", "var(--c6)"],
 ];
 
-function outOfMemory(result: Result): HTMLElement | null {
+const mostSavers = 4;
+
+/// What does not fit, and what would.
+function outOfMemory(context: Context, result: Result): HTMLElement | null {
   if (result.fits) return null;
+  const changes = (explanationOf(context.part)?.memory?.changes ?? [])
+    .filter((each) => each.fits)
+    .map((each) => `${each.change} needs ${format(each.memory_bytes, "capacity")} and fits`);
   return h(
     "div",
     { class: "out-of-memory", role: "alert" },
@@ -31,6 +38,7 @@ function outOfMemory(result: Result): HTMLElement | null {
       { class: "lead" },
       `Out of memory: the fullest rank needs ${format(result.memory.total_bytes, "capacity")}, a device has ${format(result.device_memory_bytes, "capacity")}.`,
     ),
+    changes.length > 0 && h("p", {}, ...words(`${changes.slice(0, mostSavers).join("; ")}.`)),
     h("p", {}, "Times are those of devices that had the memory."),
   );
 }
@@ -46,7 +54,7 @@ function lead(document: ParallelDocument, result: Result): HTMLElement {
     ` on ${clusterTitle(result)}, split as `,
     h("code", {}, result.strategy.text),
     choice ? `, the fastest of ${whole(choice.strategies.length)} strategies,` : "",
-    ` is expected to take ${format(result.expected.time_s, "s")} (nine of ten from ${format(low, "s")} to ${format(high, "s")}).`,
+    kept(` is expected to take ${format(result.expected.time_s, "s")} (nine of ten from ${format(low, "s")} to ${format(high, "s")}).`),
   );
 }
 
@@ -150,7 +158,7 @@ export function renderParallel(context: Context, document: ParallelDocument, ele
     element.append(nothingFits(document));
     return;
   }
-  const problem = outOfMemory(result);
+  const problem = outOfMemory(context, result);
   if (problem) element.append(problem);
   element.append(lead(document, result), cards(result), timeBar(result));
   const changes = changesOf(context);

@@ -11,6 +11,7 @@ export interface ExplanationDocument {
   time_s: number; // expected where it is known
   expected?: { framework: string; interval_s: [number, number]; samples_per_s: number } | null;
   limit_time_s?: number | null;
+  memory?: { changes: { change: string; memory_bytes: number; fits: boolean }[] } | null; // of predictions
   findings: ExplainedFinding[];
   what_ifs: WhatIf[];
   reuse: (ScopeReuse & { text: string })[];
