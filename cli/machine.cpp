@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
+#include "cli/machine_collectives.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/parse.hpp"
 #include "strata/base/error.hpp"
@@ -32,7 +33,7 @@ constexpr Flag machine_action_flags[] = {
     machine_json_flag,    machine_csv_flag,       html_flag,
     machine_output_flag,  machine_device_flag,    machine_quick_flag,
     machine_dry_run_flag, machine_calibrate_flag, machine_framework_flag,
-    machine_only_flag};
+    machine_only_flag,    machine_collectives_flag, machine_nccl_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";

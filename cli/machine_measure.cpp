@@ -3,6 +3,7 @@
 #include "cli/html_output.hpp"
 #include "cli/machine_at_hand.hpp"
 #include "cli/machine_calibrate.hpp"
+#include "cli/machine_collectives.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
@@ -26,7 +27,7 @@ namespace {
 constexpr Flag machine_measure_flags[] = {
     machine_device_flag, machine_quick_flag,  machine_dry_run_flag,   machine_json_flag,
     html_flag,           machine_output_flag, machine_calibrate_flag, machine_framework_flag,
-    machine_only_flag};
+    machine_only_flag,   machine_collectives_flag, machine_nccl_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
@@ -131,6 +132,8 @@ void check_calibrate_flags(const Arguments& given) {
 
 int run_machine_measure(const Request& request, std::span<const std::string>) {
   const Arguments& given = request.arguments;
+  if (given.has(machine_collectives_flag)) return measure_cluster(request);
+  if (given.has(machine_nccl_flag)) fail(ErrorKind::usage, "--nccl goes with --collectives");
   const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
   const auto json = given.value(machine_json_flag);
   const auto output = given.value(machine_output_flag);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
 #include "strata/base/csv_cell.hpp"
+#include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/machine/cluster_file.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/report/table.hpp"
 
@@ -165,7 +168,21 @@ std::string machine_csv(const Machine& machine) {
   return text;
 }
 
+/// As a file of its own, which --on takes.
+int show_cluster(const Request& request, const Cluster& cluster) {
+  for (const Flag& flag : {machine_csv_flag, html_flag}) {
+    if (request.arguments.has(flag))
+      fail(ErrorKind::usage, "--{} is of one machine; a cluster has --json", flag.name);
+  }
+  show_document(request, machine_json_flag,
+                {.title = cluster.name,
+                 .json = [&] { return to_json(cluster); },
+                 .text = [&] { return cluster_text(cluster, request.style); }});
+  return exit_code::done;
+}
+
 int run_machine_show(const Request& request, std::span<const std::string> machines) {
+  if (names_cluster(machines[0])) return show_cluster(request, load_cluster(machines[0]));
   const Machine machine = load_machine(machines[0]);
   show_document(request, machine_json_flag,
                 {.title = machine.title,

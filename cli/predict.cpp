@@ -4,6 +4,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/predict_devices.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/predict_machines.hpp"
 #include "cli/predict_parallel.hpp"
@@ -47,7 +48,7 @@ constexpr Flag predict_trace_flag{.name = "trace",
 constexpr Argument predict_arguments[] = {model_argument};
 constexpr auto predict_flags =
     joined_flags(machine_flags, hardware_flags, size_flags, import_flags, training_flags,
-                 schedule_flags, framework_flags,
+                 schedule_flags, framework_flags, scaling_flags,
                  std::array<Flag, 9>{parallel_flag, require_fit_flag, price_flag, predict_by_flag,
                                      predict_layers_flag, predict_json_flag, predict_csv_flag,
                                      predict_trace_flag, html_flag});
@@ -73,7 +74,13 @@ int run_predict(const Request& request) {
   if (const auto machines = machine_names(given); machines.size() > 1)
     return predict_on_machines(request, machines);
   if (given.has(price_flag))
-    fail(ErrorKind::usage, "--price goes with several machines: --on h200,a100-80gb");
+    fail(ErrorKind::usage,
+         "--price goes with several machines, --on h200,a100-80gb, or with many devices, "
+         "--parallel");
+  for (const Flag& flag : scaling_flags) {
+    if (given.has(flag))
+      fail(ErrorKind::usage, "--{} is of many devices: name a cluster, --on 8xh100-sxm", flag.name);
+  }
   const PredictView view = predict_view(given);
   check_outputs(given, {&predict_json_flag, &predict_csv_flag, &predict_trace_flag, &html_flag});
   PredictRequest wanted = predict_request(given, true);

@@ -12,7 +12,7 @@ namespace strata {
 std::vector<std::string> machine_names(const Arguments& given);
 
 inline constexpr Flag price_flag{
-    .name = "price", .value = "P,P", .help = "With several machines: price per hour of each."};
+    .name = "price", .value = "P,P", .help = "Per device and hour; of several machines each."};
 
 /// One network on several machines, as one table: which one to rent.
 int predict_on_machines(const Request& request, const std::vector<std::string>& machines);

@@ -6,6 +6,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/predict_devices.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/progress.hpp"
 #include "strata/base/error.hpp"
@@ -24,7 +25,7 @@ constexpr std::int64_t most_devices_for_trace = 4096;
 constexpr std::int64_t strategies_shown = 10;
 
 void refuse_flags(const Arguments& given) {
-  for (const std::string_view name : {"csv", "by", "price"}) {
+  for (const std::string_view name : {"csv", "by"}) {
     if (given.has(Flag{.name = name}))
       fail(ErrorKind::usage, "--{} does not go with many devices; --json, --html and --trace do",
            name);
@@ -42,11 +43,12 @@ WantEvents wants_events(const Arguments& given) {
   return wants ? WantEvents::yes : WantEvents::no;
 }
 
-int choose_strategy(const Request& request, ClusterRequest& asked) {
+int choose_strategy(const Request& request, ClusterRequest& asked, const TrainingTerms& terms) {
   const Arguments& given = request.arguments;
   if (given.has(cluster_trace_flag))
     fail(ErrorKind::usage, "--trace shows one strategy: name it instead of auto");
-  const ParallelChoice choice = asked.choose(wants_events(given));
+  ParallelChoice choice = asked.choose(wants_events(given));
+  if (choice.best) choice.best->context.terms = terms;
   OutputFiles outputs(given);
   outputs.write(cluster_json_flag,
                 [&] { return to_json(choice, {.command = request.command_line}); });
@@ -68,7 +70,7 @@ int choose_strategy(const Request& request, ClusterRequest& asked) {
 
 bool asks_for_cluster(const Arguments& given) {
   const auto on = given.value(on_flag);
-  return given.has(parallel_flag) || (on && names_cluster(*on));
+  return given.has(parallel_flag) || given.has(devices_flag) || (on && names_cluster(*on));
 }
 
 int predict_on_cluster(const Request& request) {
@@ -76,12 +78,18 @@ int predict_on_cluster(const Request& request) {
   refuse_flags(given);
   check_outputs(given, {&cluster_json_flag, &cluster_trace_flag, &html_flag});
   ClusterRequest asked(given);
+  if (given.has(devices_flag))
+    return predict_over_devices(request, asked.graph, asked.cluster, asked.wanted);
+  if (given.has(batch_per_device_flag))
+    fail(ErrorKind::usage, "--batch-per-device goes with --devices");
+  const TrainingTerms terms = training_terms(given, asked.cluster.machine);
   const std::string_view split = given.value(parallel_flag).value_or("auto");
-  if (same_name(split, "auto")) return choose_strategy(request, asked);
+  if (same_name(split, "auto")) return choose_strategy(request, asked, terms);
   const Strategy strategy = parse_strategy(split);
   if (given.has(cluster_trace_flag) && strategy.pipeline > most_devices_for_trace)
     fail(ErrorKind::usage, "--trace shows up to {} stages", most_devices_for_trace);
-  const ParallelSummary summary = asked.model.predict(strategy, wants_events(given));
+  ParallelSummary summary = asked.model.predict(strategy, wants_events(given));
+  summary.context.terms = terms;
   OutputFiles outputs(given);
   outputs.write(cluster_json_flag,
                 [&] { return to_json(summary, {.command = request.command_line}); });

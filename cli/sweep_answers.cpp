@@ -73,13 +73,16 @@ bool asks_for_answers(const Arguments& given) {
 }
 
 void check_questions(const Arguments& given, const Sweep& sweep) {
+  if (sweep.is_parallel() && given.has(sensitivity_flag))
+    fail(ErrorKind::usage, "--sensitivity is of one device; sweep the rates of a cluster instead");
   check_questions(questions_of(given), sweep.columns().heads());
 }
 
 int print_answers(const Request& request, SweepTable table, const Sweep& sweep) {
   const Arguments& given = request.arguments;
   std::vector<NetworkAnswers> networks;
-  if (given.has(sensitivity_flag) || given.has(answers_json_flag))
+  const bool has_networks = !sweep.is_parallel();  // what stays on chip is of one device
+  if (has_networks && (given.has(sensitivity_flag) || given.has(answers_json_flag)))
     networks = network_answers(table, sweep, given.has(sensitivity_flag));
   SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
   answers.questions.columns = sweep.derived_columns();  // the run has applied these two

@@ -18,7 +18,7 @@ machine:   base
 profile:   base
 predict:   base graph cost training framework machine profile
 parallel:  base graph cost training framework machine profile predict
-sweep:     base training framework machine profile predict
+sweep:     base training framework machine profile predict parallel
 cpu:       base gpu
 gpu:       base machine profile
 convolution: base graph machine cpu gpu

@@ -24,6 +24,7 @@ class ParallelModel {
   ParallelChoice choose(const SearchSpace& space = {}, const SearchProgress& progress = {},
                         WantEvents wants_events = WantEvents::no);
   StrategyPlanner& planner() { return *planner_; }
+  const ParallelContext& context() const { return context_; }
 
  private:
   double limit_s(const StrategyTime& result);

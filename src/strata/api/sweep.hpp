@@ -61,6 +61,7 @@ class Sweep {
   const SweepIdentity& identity() const;
   std::int64_t program_count() const;
   bool has_limit() const;  ///< false: expected times alone
+  bool is_parallel() const;  ///< points are strategies over many devices (docs/sweeps.md)
   /// All points from `first` on.
   PointRange range(std::int64_t first = 0) const;
   const std::vector<Graph>& graphs() const;

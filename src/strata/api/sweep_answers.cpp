@@ -81,6 +81,8 @@ std::string Sweep::model_at(std::int64_t point) const {
 }
 
 SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
+  if (is_parallel())
+    fail(ErrorKind::usage, "--sensitivity is of one device; sweep the rates of a cluster instead");
   const PointResult here = worker()->at(point);
   if (!here.error.empty()) fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
   AskedPoint asked{.request = state_->request_at(point), .built = {}, .base = {}};

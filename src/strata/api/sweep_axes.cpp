@@ -2,6 +2,7 @@
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/parallel/strategy.hpp"
 
 #include <fmt/format.h>
 
@@ -75,8 +76,47 @@ const SweepValues* values_named(const SweepRequest& request, std::string_view na
   return found == request.parameters.end() ? nullptr : &*found;
 }
 
+bool is_strategy_part(std::string_view name) {
+  const auto is_among = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return is_among(strategy_counts()) || is_among(strategy_choices());
+}
+
+AxisKind kind_of_part(std::string_view name) {
+  const std::vector<std::string> choices = strategy_choices();
+  if (std::find(choices.begin(), choices.end(), name) != choices.end()) return AxisKind::text;
+  return name == "zero" ? AxisKind::level : AxisKind::count;
+}
+
+/// A machine that is a cluster, or an axis that only strategies have.
+bool asks_for_strategies(const SweepRequest& request) {
+  return std::any_of(
+      request.parameters.begin(), request.parameters.end(), [](const SweepValues& one) {
+        if (one.name != "on" && one.name != "machine")
+          return one.name != "recompute" && is_strategy_part(one.name);
+        const std::vector<std::string_view> machines = split(one.values, ',');
+        return std::any_of(machines.begin(), machines.end(), [](std::string_view machine) {
+          return names_cluster(trimmed(machine));
+        });
+      });
+}
+
+/// What a part of a strategy can be is known before any point; what goes together is not.
+void check_parts(const Axis& axis, const std::string& place) {
+  constexpr std::int64_t most_checked = 10000;
+  try {
+    for (std::int64_t i = 0; i < std::min(axis.size(), most_checked); ++i)
+      static_cast<void>(parse_strategy(fmt::format("{}={}", axis.name(), axis.at(i).text)));
+  } catch (Error& error) {
+    error.add_context(place);
+    throw;
+  }
+}
+
 // A name that exists for one value exists for all; ranges are of numbers, which the axis has read.
-void check_values(const Axis& axis, const std::string& place) {
+void check_values(const Axis& axis, Depends depends, const std::string& place) {
+  if (is_strategy_part(axis.name()) && depends == Depends::strategy) return check_parts(axis, place);
   if (axis.kind() != AxisKind::text || axis.name() == "model" || axis.name() == "machine") return;
   for (std::int64_t i = 0; i < axis.size(); ++i) {
     const std::string value = axis.at(i).text;
@@ -97,7 +137,7 @@ void check_machine_fields(const SweepAxes& found) {
   for (const Axis& axis : found.axes) {
     if (!axis.name().starts_with("machine.")) continue;
     for (std::int64_t i = 0; i < machines->size(); ++i) {
-      Machine machine = load_machine(machines->at(i).text);
+      Machine machine = load_cluster(machines->at(i).text).machine;
       set_field(machine, fmt::format("{}={}", axis.name(), axis.setting(axis.at(0))));
     }
   }
@@ -119,7 +159,7 @@ void add(SweepAxes& found, SweepParameter parameter, Axis axis, const std::strin
                    [&](const SweepParameter& other) { return other.name == parameter.name; });
   if (same != found.parameters.end())
     fail(ErrorKind::usage, "{}: {} is given twice", place, parameter.name);
-  check_values(axis, place);
+  check_values(axis, parameter.depends, place);
   found.parameters.push_back(std::move(parameter));
   found.axes.push_back(std::move(axis));
 }
@@ -141,6 +181,7 @@ SweepAxes in_order(SweepAxes found) {
     return std::pair(rank_of(first), first.name) < std::pair(rank_of(second), second.name);
   });
   SweepAxes sorted;
+  sorted.is_parallel = found.is_parallel;
   for (const std::size_t i : order) {
     sorted.axes.push_back(std::move(found.axes[i]));
     sorted.parameters.push_back(std::move(found.parameters[i]));
@@ -160,7 +201,10 @@ std::vector<std::string> sweep_parameters() {
   return names;
 }
 
-SweepParameter parameter_named(const std::string& name, std::string_view place) {
+SweepParameter parameter_named(const std::string& name, std::string_view place, bool is_parallel) {
+  if (is_parallel && name == "micro-batches") return {"micro", AxisKind::count, Depends::strategy};
+  if (is_strategy_part(name) && (is_parallel || name != "recompute"))
+    return {name, kind_of_part(name), Depends::strategy};
   if (name == "on") return {"machine", AxisKind::text, Depends::machine};
   for (const KnownParameter& parameter : known) {
     if (parameter.name == name) return {name, parameter.kind, parameter.depends};
@@ -169,7 +213,9 @@ SweepParameter parameter_named(const std::string& name, std::string_view place) 
   if (name.starts_with("machine."))
     return {lower_case(name), kind_of_field(lower_case(name)), Depends::machine};
   if (is_option(name)) return {name, AxisKind::text, Depends::program};
-  const std::vector<std::string> names = sweep_parameters();
+  std::vector<std::string> names = sweep_parameters();
+  for (const std::vector<std::string>& parts : {strategy_counts(), strategy_choices()})
+    names.insert(names.end(), parts.begin(), parts.end());
   fail(ErrorKind::usage, "{}: no parameter '{}'{}; there are: {}, dim.NAME, machine.FIELD", place,
        name, did_you_mean(name, names), fmt::join(names, ", "));
 }
@@ -178,10 +224,13 @@ SweepAxes axes_of(const SweepRequest& request) {
   if (request.models.empty()) fail(ErrorKind::usage, "no network is given");
   refuse_training_in_inference(request);
   SweepAxes found;
+  found.is_parallel = asks_for_strategies(request);
   add(found, parameter_named("model", ""), Axis("model", request.models, "MODEL"), "MODEL");
   for (const SweepValues& given_values : request.parameters) {
     const std::string place = place_of(given_values);
-    SweepParameter parameter = parameter_named(given_values.name, place);
+    SweepParameter parameter = parameter_named(given_values.name, place, found.is_parallel);
+    if (found.is_parallel && parameter.depends == Depends::capacity)
+      fail(ErrorKind::usage, "{} is of the limit on one device, which has no strategies", place);
     Axis axis = parameter.kind == AxisKind::text
                     ? Axis(parameter.name, texts_of(parameter.name, given_values.values), place)
                     : Axis(parameter.name, parameter.kind, given_values.values, place);

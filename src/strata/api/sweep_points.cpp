@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/predict.hpp"
 #include "strata/api/sweep_expected.hpp"
+#include "strata/api/sweep_parallel.hpp"
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/text.hpp"
 #include "strata/importers/network/network.hpp"
@@ -47,6 +48,28 @@ void add_machine(Hash& hash, const Machine& machine) {
   if (machine.clocks.boost_hz) hash.add(machine.clocks.boost_hz->value);
 }
 
+void add_link(Hash& hash, const ClusterLink& link) {
+  for (const double number : {link.bytes_per_s, link.reached_bytes_per_s, link.hop_s})
+    hash.add(number);
+}
+
+void add_cluster(Hash& hash, const Cluster& cluster) {
+  hash.add(cluster.name);
+  hash.add(static_cast<double>(cluster.devices_per_node));
+  hash.add(static_cast<double>(cluster.nodes));
+  add_link(hash, cluster.inside);
+  if (cluster.between) add_link(hash, *cluster.between);
+  hash.add(cluster.interference);
+  for (const MeasuredCollective& one : cluster.collectives) {
+    hash.add(name_of(one.kind));
+    hash.add(static_cast<double>(one.ranks));
+    for (const MeasuredCollective::Point& point : one.points) {
+      hash.add(point.bytes);
+      hash.add(point.time_s);
+    }
+  }
+}
+
 void add_calibration(Hash& hash, const Calibration& calibration) {
   hash.add(calibration.name);
   hash.add(calibration.host_factor);
@@ -90,6 +113,7 @@ std::string identity_of(const Sweep::State& state) {
   }
   for (const ColumnHead& head : state.columns.heads()) hash.add(head.name);
   if (!state.wants_limit) hash.add("no limit");
+  for (const Cluster& cluster : state.clusters) add_cluster(hash, cluster);
   for (const std::string& column : state.derived) hash.add("column " + column);
   for (const std::string& constraint : state.where) hash.add("where " + constraint);
   return hash.text();
@@ -207,15 +231,19 @@ Sweep::State::State(const SweepRequest& request, SweepAxes found)
       grid(std::move(found.axes)),
       derived(request.columns),
       where(request.where),
-      columns(grid, derived),
+      columns(grid, derived, found.is_parallel ? OfStrategies::yes : OfStrategies::no),
+      is_parallel(found.is_parallel),
+      in_cluster(points_behind(grid, parameters, Depends::rates)),
       in_program(points_behind(grid, parameters, Depends::program)),
       in_options(points_behind(grid, parameters, Depends::options)) {
   static_cast<void>(request_of_preset(preset));        // an unknown one is an error now
   const PointConstraints constraints(where, columns);  // and so is a wrong formula
   for (const std::string& model : values_of(grid.axes()[axis_named("model")]))
     graphs.push_back(load_model(model, request.import));
-  for (const std::string& machine : values_of(grid.axes()[axis_named("machine")]))
-    machines.push_back(load_machine(machine));
+  for (const std::string& machine : values_of(grid.axes()[axis_named("machine")])) {
+    if (is_parallel) clusters.push_back(load_cluster(machine));
+    machines.push_back(is_parallel ? clusters.back().machine : load_machine(machine));
+  }
   changes_on_chip = std::any_of(
       parameters.begin(), parameters.end(),
       [&](const SweepParameter& parameter) { return is_on_chip(parameter.name, machines); });
@@ -297,7 +325,8 @@ const Grid& Sweep::grid() const { return state_->grid; }
 const SweepColumns& Sweep::columns() const { return state_->columns; }
 const SweepIdentity& Sweep::identity() const { return state_->identity; }
 const std::vector<Graph>& Sweep::graphs() const { return state_->graphs; }
-bool Sweep::has_limit() const { return state_->wants_limit; }
+bool Sweep::has_limit() const { return state_->wants_limit && !state_->is_parallel; }
+bool Sweep::is_parallel() const { return state_->is_parallel; }
 std::int64_t Sweep::program_count() const { return state_->grid.size() / state_->in_program; }
 
 PointRange Sweep::range(std::int64_t first) const {
@@ -310,10 +339,16 @@ PointRange Sweep::range(std::int64_t first) const {
 }
 
 std::unique_ptr<PointWorker> Sweep::worker() const {
-  auto worker = std::make_unique<SweepWorker>(*state_);
+  std::unique_ptr<PointWorker> worker;
+  if (state_->is_parallel)
+    worker = std::make_unique<ParallelSweepWorker>(*state_);
+  else
+    worker = std::make_unique<SweepWorker>(*state_);
   if (state_->where.empty()) return worker;
   return constrained_worker(std::move(worker),
-                            std::make_unique<SweepColumns>(state_->grid, state_->derived),
+                            std::make_unique<SweepColumns>(
+                                state_->grid, state_->derived,
+                                state_->is_parallel ? OfStrategies::yes : OfStrategies::no),
                             state_->where);
 }
 

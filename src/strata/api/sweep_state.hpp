@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/api/sweep.hpp"
+#include "strata/machine/cluster.hpp"
 #include "strata/predict/shared_search.hpp"
 #include "strata/training/batch_programs.hpp"
 
@@ -21,6 +22,7 @@ enum class Depends : std::uint8_t {
   capacity,  ///< plans
   machine,
   rates,
+  strategy,  ///< how many devices share the work
 };
 
 struct SweepParameter {
@@ -29,14 +31,17 @@ struct SweepParameter {
   Depends depends = Depends::program;
 };
 
-/// The parameter of a name; errors (usage) suggest the nearest.
-SweepParameter parameter_named(const std::string& name, std::string_view place);
+/// The parameter of a name; errors (usage) suggest the nearest. In a sweep over many devices
+/// "recompute" and "micro-batches" are parts of the strategy.
+SweepParameter parameter_named(const std::string& name, std::string_view place,
+                               bool is_parallel = false);
 
 /// The axes of a request in the order of the points, every value checked; "model" and "machine" are
 /// always among them.
 struct SweepAxes {
   std::vector<Axis> axes;
   std::vector<SweepParameter> parameters;  ///< one per axis
+  bool is_parallel = false;                ///< points are strategies over many devices
 };
 SweepAxes axes_of(const SweepRequest& request);
 
@@ -62,6 +67,9 @@ struct Sweep::State {
   SweepIdentity identity;
   std::vector<Graph> graphs;      // one per value of "model"
   std::vector<Machine> machines;  // one per value of "machine"
+  std::vector<Cluster> clusters;  // the same; empty unless is_parallel
+  bool is_parallel = false;       // a machine is a cluster, or an axis is of the strategy
+  std::int64_t in_cluster = 1;    // points that differ in their strategy alone
   std::int64_t in_program = 1;    // points that share a program
   std::int64_t in_options = 1;    // and the options
   bool changes_on_chip = false;   // an axis is of the on-chip memory

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -116,12 +117,21 @@ void check_devices(std::int64_t devices_per_node, std::int64_t nodes) {
          devices_per_node);
 }
 
+namespace {
+
+std::string cluster_name(std::string_view machine, std::int64_t devices_per_node,
+                         std::int64_t nodes) {
+  return nodes > 1              ? fmt::format("{}x{}x{}", nodes, devices_per_node, machine)
+         : devices_per_node > 1 ? fmt::format("{}x{}", devices_per_node, machine)
+                                : std::string(machine);
+}
+
+}  // namespace
+
 Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes) {
   check_devices(devices_per_node, nodes);
   Cluster cluster;
-  cluster.name = nodes > 1 ? fmt::format("{}x{}x{}", nodes, devices_per_node, machine.name)
-                 : devices_per_node > 1 ? fmt::format("{}x{}", devices_per_node, machine.name)
-                                        : machine.name;
+  cluster.name = cluster_name(machine.name, devices_per_node, nodes);
   cluster.devices_per_node = devices_per_node;
   cluster.nodes = nodes;
   // While it runs, a collective takes 2 to 15 % of the SMs and of the memory's bandwidth.
@@ -131,6 +141,23 @@ Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_
   if (nodes > 1) cluster.between = link_between(machine, cluster.assumptions);
   cluster.machine = std::move(machine);
   return cluster;
+}
+
+Cluster with_devices(const Cluster& cluster, std::int64_t devices) {
+  check_devices(devices, 1);
+  Cluster some = cluster;
+  some.devices_per_node = std::min(devices, cluster.devices_per_node);
+  some.nodes = devices / some.devices_per_node;
+  if (some.nodes * some.devices_per_node != devices)
+    fail(ErrorKind::input, "{} devices are no whole nodes of {}", devices, some.devices_per_node);
+  if (some.nodes == 1) some.between.reset();
+  if (some.nodes > 1 && !some.between)
+    some.between = link_between(some.machine, some.assumptions);
+  const bool is_named = cluster.name == cluster_name(cluster.machine.name, cluster.devices_per_node,
+                                                     cluster.nodes);
+  some.name = is_named ? cluster_name(some.machine.name, some.devices_per_node, some.nodes)
+                       : fmt::format("{} of {}", devices, cluster.name);
+  return some;
 }
 
 bool names_cluster(std::string_view text) {

@@ -73,6 +73,10 @@ bool names_cluster(std::string_view text);
 /// devices below 1 or above 2^20; (unsupported): the machine has no link to another one.
 Cluster make_cluster(Machine machine, std::int64_t devices_per_node, std::int64_t nodes);
 
+/// So many devices of it: whole nodes, or a part of one. Errors (input) as above, and where they
+/// are no whole nodes; (unsupported): nothing is known of the links between nodes.
+Cluster with_devices(const Cluster& cluster, std::int64_t devices);
+
 /// Errors (input) unless there are 1 to 2^20 devices.
 void check_devices(std::int64_t devices_per_node, std::int64_t nodes);
 

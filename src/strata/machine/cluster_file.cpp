@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/object_reader.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
 
 #include <array>
@@ -32,13 +33,16 @@ std::string cluster_text(std::string_view path) {
 /// A link of the file in place of the machine's.
 void change_link(ClusterLink& link, const ClusterJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  if (object.find("name") != nullptr) link.name = object.text("name");
+  if (object.find("name") != nullptr) link.name = printable(object.text("name"));
   const double share = link.bytes_per_s > 0 ? link.reached_bytes_per_s / link.bytes_per_s : 1;
   link.bytes_per_s = object.positive("bandwidth_bytes_per_s");
   link.reached_bytes_per_s =
       object.maybe_positive("reached_bytes_per_s").value_or(share * link.bytes_per_s);
+  if (link.reached_bytes_per_s > link.bytes_per_s)
+    fail(ErrorKind::input, "{}.reached_bytes_per_s: {} is more than the link's {}", place,
+         link.reached_bytes_per_s, link.bytes_per_s);
   link.hop_s = object.maybe_not_negative("hop_s").value_or(link.hop_s);
-  link.source = object.text("source");
+  link.source = printable(object.text("source"));
   object.finish();
 }
 
@@ -56,15 +60,24 @@ MeasuredCollective collective_from(const ClusterJson& json, const std::string& p
   measured.kind = static_cast<CollectiveKind>(object.choice("collective", kinds));
   measured.ranks = object.maybe_count("ranks").value_or(0);
   if (measured.ranks < 2) fail(ErrorKind::input, "{}.ranks: expected 2 or more", place);
-  measured.source = object.text("source");
+  measured.source = printable(object.text("source"));
   object.required("points");
   measured.points = object.list("points", most_points, collective_point);
   object.finish();
+  if (measured.points.empty()) fail(ErrorKind::input, "{}.points: there are none", place);
   for (std::size_t i = 1; i < measured.points.size(); ++i) {
     if (measured.points[i].bytes <= measured.points[i - 1].bytes)
       fail(ErrorKind::input, "{}.points[{}]: sizes must rise", place, i);
   }
   return measured;
+}
+
+/// One that ships or was measured; else a file, beside that of the cluster or from here.
+Machine machine_named(const std::string& name, const std::filesystem::path& folder) {
+  const std::filesystem::path beside = folder / name;
+  std::error_code problem;
+  const bool is_file = name.ends_with(".json") && std::filesystem::is_regular_file(beside, problem);
+  return load_machine(is_file ? beside.string() : name);
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ bool is_cluster_file(std::string_view path) {
   return cluster_text(path).find("\"strata_cluster\"") != std::string::npos;
 }
 
-Cluster read_cluster(std::string_view json_text) {
+Cluster read_cluster(std::string_view json_text, const std::filesystem::path& folder) {
   const ClusterJson json = ClusterJson::parse(json_text, nullptr, false);
   if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
   ObjectReader object(json, "cluster");
@@ -82,7 +95,7 @@ Cluster read_cluster(std::string_view json_text) {
     fail(ErrorKind::input, "cluster.strata_cluster: expected 1, the version of the form");
   const std::int64_t per_node = object.maybe_count("devices_per_node").value_or(1);
   const std::int64_t nodes = object.maybe_count("nodes").value_or(1);
-  Machine machine = load_machine(object.text("machine"));
+  Machine machine = machine_named(object.text("machine"), folder);
   // Links that the machine's file lacks are taken from here, and need not be there.
   const ClusterJson* inside = object.find("inside");
   const ClusterJson* between = object.find("between");
@@ -91,13 +104,17 @@ Cluster read_cluster(std::string_view json_text) {
   check_devices(per_node, nodes);
   cluster.devices_per_node = per_node;
   cluster.nodes = nodes;
-  cluster.name = object.find("name") != nullptr ? object.text("name") : cluster.name;
+  cluster.name = object.find("name") != nullptr ? printable(object.text("name")) : cluster.name;
   if (inside != nullptr) change_link(cluster.inside, *inside, "cluster.inside");
   if (between != nullptr) {
     cluster.between.emplace();
     change_link(*cluster.between, *between, "cluster.between");
   }
-  if (const auto share = object.maybe_not_negative("interference")) cluster.interference = *share;
+  if (const auto share = object.maybe_not_negative("interference")) {
+    if (*share > 1)
+      fail(ErrorKind::input, "cluster.interference: expected a share from 0 to 1, got {}", *share);
+    cluster.interference = *share;
+  }
   cluster.collectives = object.list("collectives", most_collectives, collective_from);
   object.finish();
   return cluster;
@@ -107,7 +124,7 @@ Cluster load_cluster_file(std::string_view path) {
   const std::string text = cluster_text(path);
   try {
     if (text.size() > most_cluster_bytes) fail(ErrorKind::input, "too large for a cluster file");
-    return read_cluster(text);
+    return read_cluster(text, std::filesystem::path(path).parent_path());
   } catch (Error& error) {
     error.add_context(std::string(path));
     throw;

@@ -112,6 +112,9 @@ double collective_time_s(const Cluster& cluster, const RankGroup& group, Collect
   const GroupPlaces places = places_of(cluster, group);
   if (kind == CollectiveKind::point_to_point) {
     const bool leaves_node = group.stride >= cluster.devices_per_node;
+    if (const MeasuredCollective* measured = find_measured(cluster, kind, 2);
+        measured != nullptr && !leaves_node)
+      return measured_time_s(*measured, bytes);
     const ClusterLink& link = leaves_node && cluster.between ? *cluster.between : cluster.inside;
     return base_s + link.hop_s + bytes / link.reached_bytes_per_s;
   }

@@ -75,9 +75,8 @@ void set_part(Strategy& strategy, std::string_view name, std::string_view value)
   } else if (same_name(name, "schedule")) {
     strategy.schedule = static_cast<PipelineSchedule>(choice_of(name, value, schedule_names));
   } else {
-    const std::vector<std::string> known = {"dp",       "tp",      "cp",     "ep", "pp",
-                                            "micro",    "v",       "zero",   "sp", "recompute",
-                                            "schedule", "overlap", "balance"};
+    std::vector<std::string> known = strategy_counts();
+    for (std::string& choice : strategy_choices()) known.push_back(std::move(choice));
     fail(ErrorKind::usage, "--parallel: no part named '{}'{}; there are {}", name,
          did_you_mean(name, known), fmt::join(known, ", "));
   }
@@ -106,6 +105,16 @@ std::string_view name_of(PipelineSchedule schedule) {
 }
 std::string_view name_of(RankRecompute recompute) {
   return rank_recompute_names[static_cast<std::size_t>(recompute)];
+}
+
+std::vector<std::string> strategy_counts() {
+  std::vector<std::string> names;
+  for (const CountWord& word : count_words) names.emplace_back(word.name);
+  return names;
+}
+
+std::vector<std::string> strategy_choices() {
+  return {"sp", "recompute", "schedule", "overlap", "balance"};
 }
 
 Strategy parse_strategy(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// How an iteration is split over the devices of a cluster.
 namespace strata {
@@ -62,6 +63,11 @@ struct Strategy {
 /// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further cp=, ep=, v=, sp=, recompute=,
 /// schedule=, overlap=. Errors (usage) name the part, what was expected and the nearest name.
 Strategy parse_strategy(std::string_view text);
+
+/// The parts of a strategy by their names, "dp", "tp", …: those that are whole numbers, and those
+/// that are one of a few words.
+std::vector<std::string> strategy_counts();
+std::vector<std::string> strategy_choices();
 
 /// As parse_strategy takes it, without what is as it is by default.
 std::string to_text(const Strategy& strategy);

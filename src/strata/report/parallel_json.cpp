@@ -102,6 +102,7 @@ void add_result(JsonText& text, const ParallelSummary& summary) {
                                : ParallelJson());
   text.add("mfu", number_or_null(summary.context.mfu(time_s)));
   text.add("fits", summary.fits());
+  text.add("training", training_json(summary.context.terms, summary.pace()));
   text.add("memory", memory_json(result.most_memory()));
   text.add("time", time_json(result.iteration.mean()));
   text.add("time_names", time_names_json());

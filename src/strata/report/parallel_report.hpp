@@ -6,6 +6,7 @@
 #include "strata/report/model_summary.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
+#include "strata/report/training_run.hpp"
 
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct ParallelContext {
   std::optional<double> peak_flop_per_s;  ///< of one device for products in the data type
   std::optional<double> device_memory_bytes;
   std::vector<std::string> assumptions;
+  TrainingTerms terms = {};  ///< of the whole run, where they were asked for
 
   /// Model FLOP utilisation: of the peak of all devices.
   std::optional<double> mfu(double time_s) const;
@@ -40,6 +42,7 @@ struct ParallelSummary {
   double limit_s = 0;               ///< with perfect kernels and links, nothing waiting
 
   bool fits() const;
+  TrainingPace pace() const;
 };
 
 /// Every strategy; the best one in full.

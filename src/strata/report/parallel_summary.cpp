@@ -13,4 +13,13 @@ bool ParallelSummary::fits() const {
          static_cast<double>(result.most_memory().total_bytes()) <= *context.device_memory_bytes;
 }
 
+TrainingPace ParallelSummary::pace() const {
+  return {.devices = context.devices,
+          .samples = context.samples,
+          .tokens = context.tokens,
+          .time_s = result.time_s,
+          .low_s = result.low_s,
+          .high_s = result.high_s};
+}
+
 }  // namespace strata

@@ -121,6 +121,7 @@ std::string to_text(const ParallelSummary& summary, const TextStyle& style) {
                   name_of(context.calibration), context.calibrated_on));
   text += parallel_fact("limit", format_time(summary.limit_s),
                         "perfect kernels, full link rates, nothing waits");
+  text += training_lines(context.terms, summary.pace());
   text += "\n" + time_table(summary, style) + "\n" + memory_table(summary, style) +
           stage_table(summary, style);
   for (const std::string& assumption : context.assumptions)

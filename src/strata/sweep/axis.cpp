@@ -36,6 +36,7 @@ std::string_view symbol_of(AxisKind kind) {
     case AxisKind::flop_per_s: return "FLOP/s";
     case AxisKind::seconds: return "s";
     case AxisKind::count:
+    case AxisKind::level:
     case AxisKind::text: break;
   }
   return "";
@@ -44,7 +45,8 @@ std::string_view symbol_of(AxisKind kind) {
 // "24:1000:2MB" has a unit at its last value only. It could mean all three; it has to say so.
 void expect_unit_of_each(const std::vector<std::string_view>& range, AxisKind kind,
                          std::string_view item, std::string_view what) {
-  const bool has_units = kind != AxisKind::count && kind != AxisKind::text;
+  const bool has_units =
+      kind != AxisKind::count && kind != AxisKind::level && kind != AxisKind::text;
   if (!has_units || has_unit(range[0]) || !(has_unit(range[1]) || has_unit(range[2]))) return;
   const std::string_view last = has_unit(range[1]) ? range[1] : range[2];
   const std::string_view unit = last.substr(last.find_last_of("0123456789. ") + 1);
@@ -61,6 +63,7 @@ std::string_view unit_of(AxisKind kind) {
     case AxisKind::flop_per_s: return "flop_per_s";
     case AxisKind::seconds: return "s";
     case AxisKind::count:
+    case AxisKind::level:
     case AxisKind::text: break;
   }
   return "";
@@ -113,6 +116,8 @@ void Axis::add_item(std::string_view item, std::string_view what) {
   const bool is_geometric = trim[2].front() == 'x' || trim[2].front() == '*';
   const double first = number_of(trim[0], what);
   const double last = number_of(trim[1], what);
+  if (is_geometric && first == 0)
+    fail(ErrorKind::usage, "{}: '{}' multiplies from 0; begin with 1", what, item);
   if (first > last)
     fail(ErrorKind::usage, "{}: the range '{}' runs backwards; write {}:{}:{}", what, item, trim[1],
          trim[0], trim[2]);
@@ -135,6 +140,7 @@ double Axis::number_of(std::string_view text, std::string_view what) const {
     case AxisKind::flop_per_s: number = parse_flop_per_s(text, what); break;
     case AxisKind::seconds: number = parse_time(text, what); break;
     case AxisKind::count: number = static_cast<double>(parse_whole_number(text, what)); break;
+    case AxisKind::level: return static_cast<double>(parse_whole_number(text, what, 0, 1 << 20));
     case AxisKind::text: break;
   }
   constexpr double most_whole = 9.0e15;  // every whole number below is a double
@@ -150,6 +156,7 @@ void Axis::add_number(double number) {
 
 void Axis::add_linear(double first, double last, double step, std::string_view item,
                       std::string_view what) {
+  if (!(step > 0)) fail(ErrorKind::usage, "{}: the step of '{}' must be above 0", what, item);
   const double steps = std::floor((last - first) / step * (1 + step_slack) + slack);
   if (steps >= static_cast<double>(most_values_of_axis))
     fail(ErrorKind::usage, "{}: the range '{}' has {} values; at most {} are possible", what, item,

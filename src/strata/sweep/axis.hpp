@@ -11,9 +11,18 @@
 namespace strata {
 
 /// What the values of an axis are; it decides which units they may have.
-enum class AxisKind : std::uint8_t { bytes, bytes_per_s, flop_per_s, seconds, count, text };
+enum class AxisKind : std::uint8_t {
+  bytes,
+  bytes_per_s,
+  flop_per_s,
+  seconds,
+  count,
+  level,  ///< a whole number that may be 0
+  text
+};
 
-inline bool is_whole(AxisKind kind) { return kind == AxisKind::bytes || kind == AxisKind::count; }
+inline bool is_whole(AxisKind kind) { return kind == AxisKind::bytes || kind == AxisKind::count || kind == AxisKind::level;
+}
 
 struct AxisValue {
   std::string text;          ///< in base units: "25165824", "616000000000", "bf16"

@@ -3,6 +3,8 @@
 
 #include "strata/machine/area.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -103,6 +105,19 @@ SweepCellKind cell_kind_of(AxisKind kind) {
   return is_whole(kind) ? SweepCellKind::whole : SweepCellKind::real;
 }
 
+/// What only points over many devices have: tokens, MFU, and the parts of the time.
+const std::vector<std::string>& strategy_columns() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"tokens_per_s", "mfu"};
+    for (const std::string_view part : rank_time_names) {
+      std::string& name = all.emplace_back(fmt::format("{}_s", part));
+      std::replace(name.begin(), name.end(), ' ', '_');
+    }
+    return all;
+  }();
+  return names;
+}
+
 /// NaN leaves the cell empty.
 void fill_number(SweepCell& cell, SweepCellKind kind, double value) {
   cell.kind = kind;
@@ -112,9 +127,28 @@ void fill_number(SweepCell& cell, SweepCellKind kind, double value) {
       kind == SweepCellKind::whole && !cell.is_empty ? static_cast<std::int64_t>(value) : 0;
 }
 
+/// Returns where the next column is.
+std::size_t fill_strategy(std::vector<SweepCell>& cells, std::size_t at,
+                          const PointResult& result) {
+  const PointParallel& of = result.parallel;
+  const bool failed = !result.error.empty();
+  const auto fill = [&](double value) {
+    fill_number(cells[at++], SweepCellKind::real, failed ? none : value);
+  };
+  fill(of.tokens_per_s > 0 ? of.tokens_per_s : none);
+  fill(of.mfu > 0 ? of.mfu : none);
+  for (const double part_s : of.parts_s) fill(part_s);
+  cells[at].kind = SweepCellKind::text;
+  cells[at].is_empty = result.strategy.empty();
+  cells[at].text = result.strategy;
+  return at + 1;
+}
+
 }  // namespace
 
-SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derived) : grid_(grid) {
+SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derived,
+                           OfStrategies of_strategies)
+    : grid_(grid), has_strategies_(of_strategies == OfStrategies::yes) {
   heads_.push_back({.name = "point", .kind = SweepCellKind::whole, .is_known = true});
   for (std::size_t axis = 0; axis < grid.axes().size(); ++axis) {
     const Axis& of = grid.axes()[axis];
@@ -134,6 +168,10 @@ SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derive
     heads_.push_back({.name = std::string(column.name),
                       .kind = column.kind,
                       .is_known = column.follows_capacity && capacity_axis_.has_value()});
+  if (has_strategies_) {
+    for (const std::string& name : strategy_columns()) heads_.push_back({.name = name});
+    heads_.push_back({.name = "strategy", .kind = SweepCellKind::text});
+  }
   heads_.push_back({.name = "error", .kind = SweepCellKind::text});
   for (const std::string& definition : derived) add_derived(definition);
 }
@@ -176,6 +214,7 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
   };
   for (const std::size_t fact : facts_) fill_result(facts[fact]);
   for (const ResultColumn& column : known_results) fill_result(column);
+  if (has_strategies_) at = fill_strategy(cells, at, result);
   cells[at].kind = SweepCellKind::text;
   cells[at].is_empty = !failed;
   cells[at].text = result.error;
@@ -214,7 +253,9 @@ void SweepColumns::fill_derived(std::vector<SweepCell>& cells) const {
 bool is_result_column(std::string_view name) {
   const auto is_named = [name](const ResultColumn& column) { return column.name == name; };
   return std::any_of(std::begin(facts), std::end(facts), is_named) ||
-         std::any_of(std::begin(known_results), std::end(known_results), is_named);
+         std::any_of(std::begin(known_results), std::end(known_results), is_named) ||
+         std::find(strategy_columns().begin(), strategy_columns().end(), name) !=
+             strategy_columns().end();
 }
 
 std::vector<FormulaColumn> formula_columns(const std::vector<ColumnHead>& heads) {

@@ -32,13 +32,17 @@ struct SweepCell {
   std::string text;
 };
 
+/// Whether points are strategies over many devices, with columns of their own.
+enum class OfStrategies : std::uint8_t { no, yes };
+
 /// The columns: the number of the point, its values of the axes, what the hardware came to where no
 /// axis says it, the results, the error, and the derived columns.
 class SweepColumns {
  public:
   /// Derived columns are given as formula.hpp reads them, "cost=area_mm2*0.2"; later ones may use
   /// earlier ones. Errors (usage) name --column.
-  explicit SweepColumns(const Grid& grid, std::span<const std::string> derived = {});
+  explicit SweepColumns(const Grid& grid, std::span<const std::string> derived = {},
+                        OfStrategies of_strategies = OfStrategies::no);
 
   const std::vector<ColumnHead>& heads() const { return heads_; }
   /// A cell per column; `cells` is used again from call to call. One thread at a time.
@@ -52,6 +56,7 @@ class SweepColumns {
   void fill_derived(std::vector<SweepCell>& cells) const;
 
   const Grid& grid_;
+  bool has_strategies_ = false;
   std::vector<ColumnHead> heads_;
   std::vector<std::size_t> facts_;  // of the table of facts, those that no axis says
   std::optional<std::size_t> capacity_axis_;

@@ -20,6 +20,8 @@ struct PlainResult {
   std::uint8_t is_left_out;  // no bool: a file may hold any byte
   PointExpected expected;
   std::uint8_t has_limit;
+  PointParallel parallel;
+  std::uint64_t strategy_bytes;
 };
 static_assert(std::is_trivially_copyable_v<PlainResult>);
 
@@ -29,7 +31,8 @@ std::optional<PointResult> take_unpacked(std::string_view& bytes) {
   if (bytes.size() < sizeof plain) return std::nullopt;
   std::memcpy(&plain, bytes.data(), sizeof plain);
   bytes.remove_prefix(sizeof plain);
-  if (bytes.size() < plain.error_bytes) return std::nullopt;
+  if (bytes.size() < plain.error_bytes || bytes.size() - plain.error_bytes < plain.strategy_bytes)
+    return std::nullopt;
   PointResult result{plain.totals,
                      plain.hardware,
                      plain.samples,
@@ -37,8 +40,10 @@ std::optional<PointResult> take_unpacked(std::string_view& bytes) {
                      std::string(bytes.substr(0, plain.error_bytes)),
                      plain.is_left_out != 0,
                      plain.expected,
-                     plain.has_limit != 0};
-  bytes.remove_prefix(plain.error_bytes);
+                     plain.has_limit != 0,
+                     plain.parallel,
+                     std::string(bytes.substr(plain.error_bytes, plain.strategy_bytes))};
+  bytes.remove_prefix(plain.error_bytes + plain.strategy_bytes);
   return result;
 }
 
@@ -51,9 +56,11 @@ std::string packed(std::span<const PointResult> results) {
   for (const PointResult& result : results) {
     const PlainResult plain{result.totals,          result.hardware,     result.samples,
                             result.footprint_bytes, result.error.size(), result.is_left_out,
-                            result.expected,        result.has_limit};
+                            result.expected,        result.has_limit,    result.parallel,
+                            result.strategy.size()};
     bytes.append(reinterpret_cast<const char*>(&plain), sizeof plain);
     bytes += result.error;
+    bytes += result.strategy;
   }
   return bytes;
 }

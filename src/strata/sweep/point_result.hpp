@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/parallel/rank_stream.hpp"
 #include "strata/sweep/sweep_program.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +27,15 @@ struct PointExpected {
   bool operator==(const PointExpected&) const = default;
 };
 
+/// What a strategy over many devices comes to beside its expected time.
+struct PointParallel {
+  double tokens_per_s = 0;  ///< 0: the network has no sequences
+  double mfu = 0;           ///< 0: no peak is known
+  std::array<double, rank_time_parts.size()> parts_s = {};  ///< as rank_time_names has them
+
+  bool operator==(const PointParallel&) const = default;
+};
+
 /// What a point came to. Which values of the axes it has follows from its number.
 struct PointResult {
   PointTotals totals;
@@ -35,6 +46,8 @@ struct PointResult {
   bool is_left_out = false;          ///< a constraint excludes it: it stands nowhere
   PointExpected expected = {};       ///< is_there(): the machine and the framework allow one
   bool has_limit = true;             ///< false: nobody asked for totals and footprint
+  PointParallel parallel = {};       ///< of a sweep over many devices
+  std::string strategy = {};         ///< of the same: "dp=2,tp=4,pp=1,micro=1"
 };
 
 /// It was excluded before anything was computed: there is nothing to lose.

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view text_columns[] = {
     "model",          "machine", "dtype",     "policy", "prefetch",  "offload",   "objective",
     "strict_minimum", "host",    "optimizer", "loss",   "recompute", "framework", "amp",
-    "attention",      "error"};
+    "attention",      "error",   "strategy",  "sp",     "schedule",  "overlap",   "balance"};
 constexpr std::string_view count_columns[] = {"point", "seq", "batch", "micro_batches"};
 constexpr std::string_view unit_ends[] = {"_s", "_bytes", "_mm2"};
 

@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/convolution/lab/strategy.hpp"
 #include "strata/measure/ceilings/ceilings.hpp"
+#include "strata/measure/ceilings/collectives.hpp"
 #include "strata/measure/engine/device.hpp"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 // The reason, and what still works.
 TEST(NoCuda, refuses_with_the_reason) {
   const std::function<void()> calls[] = {[] { cuda_devices(); }, [] { measure_cuda({}); },
+                                         [] { open_gpu_group(""); },
                                          [] { cuda_conv_device(0); },
                                          [] { cuda_training_device(0, {}); }};
   for (const auto& call : calls) {
