@@ -57,7 +57,8 @@ bool is_measured(const Cluster& cluster, CollectiveKind kind, const RankGroup& g
 
 std::string collectives_text(const Cluster& cluster, const TextStyle& style) {
   if (cluster.devices() == 1) return "";
-  std::vector<Column> columns = {{.title = "collective"}, {.title = "devices", .align = Align::right}};
+  std::vector<Column> columns = {{.title = "collective"},
+                                 {.title = "devices", .align = Align::right}};
   for (const double bytes : shown_bytes)
     columns.push_back({.title = format_capacity(bytes), .align = Align::right});
   columns.push_back({.title = "from"});
@@ -82,15 +83,15 @@ std::string collectives_text(const Cluster& cluster, const TextStyle& style) {
 }  // namespace
 
 std::string cluster_text(const Cluster& cluster, const TextStyle& style) {
-  std::string text = fmt::format(
-      "{}: {} {} of {} {}\n", bold(printable(cluster.name), style), cluster.nodes,
-      cluster.nodes == 1 ? "node" : "nodes", cluster.devices_per_node,
-      printable(cluster.machine.title));
+  std::string text = fmt::format("{}: {} {} of {} {}\n", bold(printable(cluster.name), style),
+                                 cluster.nodes, cluster.nodes == 1 ? "node" : "nodes",
+                                 cluster.devices_per_node, printable(cluster.machine.title));
   text += links_text(cluster, style) + collectives_text(cluster, style);
   if (cluster.devices() > 1)
-    text += fmt::format("\na collective of a size is of the whole tensor; beside kernels it takes "
-                        "{:.0f} % of their speed\n",
-                        100 * cluster.interference);
+    text += fmt::format(
+        "\na collective of a size is of the whole tensor; beside kernels it takes "
+        "{:.0f} % of their speed\n",
+        100 * cluster.interference);
   for (const std::string& assumption : cluster.assumptions)
     text += fmt::format("{}: {}\n", cluster.collectives.empty() ? "assumed" : "note",
                         printable(assumption));

@@ -36,8 +36,7 @@ Machine machine_of_gpu(const DeviceInfo& device) {
 void refuse_other_flags(const Arguments& given) {
   for (const Flag& flag : {machine_device_flag, machine_calibrate_flag, machine_framework_flag,
                            machine_only_flag, html_flag}) {
-    if (given.has(flag))
-      fail(ErrorKind::usage, "--{} does not go with --collectives", flag.name);
+    if (given.has(flag)) fail(ErrorKind::usage, "--{} does not go with --collectives", flag.name);
   }
 }
 
@@ -52,9 +51,10 @@ int measure_cluster(const Request& request) {
   const DeviceInfo& first = group->devices().front();
   const Machine machine = machine_of_gpu(first);
   if (given.has(machine_dry_run_flag)) {
-    print(fmt::format("{} on {} {}: all-reduce, all-gather, reduce-scatter, all-to-all and point "
-                      "to point of 8 B to 1 GiB\n",
-                      group->library(), group->devices().size(), first.name));
+    print(
+        fmt::format("{} on {} {}: all-reduce, all-gather, reduce-scatter, all-to-all and point "
+                    "to point of 8 B to 1 GiB\n",
+                    group->library(), group->devices().size(), first.name));
     return exit_code::done;
   }
   const CollectiveOptions options{.is_quick = given.has(machine_quick_flag)};

@@ -25,8 +25,8 @@ namespace strata {
 namespace {
 
 constexpr Flag machine_measure_flags[] = {
-    machine_device_flag, machine_quick_flag,  machine_dry_run_flag,   machine_json_flag,
-    html_flag,           machine_output_flag, machine_calibrate_flag, machine_framework_flag,
+    machine_device_flag, machine_quick_flag,       machine_dry_run_flag,   machine_json_flag,
+    html_flag,           machine_output_flag,      machine_calibrate_flag, machine_framework_flag,
     machine_only_flag,   machine_collectives_flag, machine_nccl_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".

@@ -90,11 +90,10 @@ int predict_over_devices(const Request& request, const Graph& graph, const Clust
                        .terms = training_terms(given, cluster.machine)};
   if (const auto batch = given.value(batch_per_device_flag))
     asked.batch_per_device = parse_whole_number(*batch, "--batch-per-device", 1, 1 << 30);
-  const ParallelScaling scaling =
-      predict_scaling(graph, cluster, asked,
-                      [](std::int64_t devices, std::size_t done, std::size_t all) {
-                        show_progress(fmt::format("strategies for {} devices", devices), done, all);
-                      });
+  const ParallelScaling scaling = predict_scaling(
+      graph, cluster, asked, [](std::int64_t devices, std::size_t done, std::size_t all) {
+        show_progress(fmt::format("strategies for {} devices", devices), done, all);
+      });
   clear_progress();
   OutputFiles outputs(given);
   outputs.write(scaling_json_flag,

@@ -11,9 +11,7 @@ namespace strata {
 inline constexpr Flag devices_flag{
     .name = "devices", .value = "RANGE", .help = "The best strategy of each: 8:1024:x2."};
 inline constexpr Flag batch_per_device_flag{
-    .name = "batch-per-device",
-    .value = "N",
-    .help = "With --devices: the batch grows with them."};
+    .name = "batch-per-device", .value = "N", .help = "With --devices: the batch grows with them."};
 inline constexpr Flag tokens_flag{
     .name = "tokens", .value = "N", .help = "Length of the training run: 15T."};
 inline constexpr Flag run_samples_flag{

@@ -170,7 +170,8 @@ std::string parallel_sets_json(const std::vector<ParallelSet>& sets, const Prove
 bool names_parallel_sets(const std::vector<std::string>& names) {
   const std::vector<std::string> known = shipped_parallel_truth_names();
   const auto is_parallel = [&](const std::string& name) {
-    return name == "parallel" || std::find(known.begin(), known.end(), name) != known.end();
+    return name == "parallel" || is_parallel_truth_file(name) ||
+           std::find(known.begin(), known.end(), name) != known.end();
   };
   const bool has_any = std::any_of(names.begin(), names.end(), is_parallel);
   if (has_any && !std::all_of(names.begin(), names.end(), is_parallel))

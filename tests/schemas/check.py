@@ -51,6 +51,9 @@ commands = [
     ("convert gpt2 -o ng.json", {"ng.json": "network"}),
     ("machine list --json ml.json", {"ml.json": "machines"}),
     ("machine show h200 --json h200.json", {"h200.json": "machine"}),
+    ("machine show 8x8xh100-sxm --json cl.json", {"cl.json": "cluster"}),
+    ("predict lenet5 --on 2xh200 --devices 1,2,3 --price 2 --samples 90M --json ps.json", {"ps.json": "parallel_scaling"}),
+    ("predict gpt2:layers=2 --on 2xh200 --devices 1,2 --batch 4 --json pt.json", {"pt.json": "parallel_scaling"}),
     ("machine diff h200 v100 --json md.json", {"md.json": "machine_diff"}),
     ("list --json l.json", {"l.json": "catalogue"}),
     ("list operators --json lo.json", {"lo.json": "catalogue"}),
@@ -66,6 +69,7 @@ commands = [
     ),
     ("sweep lenet5 --capacity 1MiB,2MiB,4MiB --jsonl sw.jsonl", {"sw.jsonl": "sweep_point"}),
     ("sweep lenet5 --on h200,grace --batch 8,16 --no-limit --jsonl sx.jsonl", {"sx.jsonl": "sweep_point"}),
+    ("sweep gpt2:layers=2 --on 4xh200 --batch 8 --axis tp=1,2,3 --jsonl ss.jsonl", {"ss.jsonl": "sweep_point"}),
     (
         "sweep lenet5 --on h200,grace --batch 8,16 --pareto --sensitivity --best-under batch<9 --json sy.json",
         {"sy.json": "sweep_answers"},

@@ -17,7 +17,8 @@ struct ScalingRequest {
   TrainingTerms terms = {};
 };
 
-using ScalingProgress = std::function<void(std::int64_t devices, std::size_t done, std::size_t all)>;
+using ScalingProgress =
+    std::function<void(std::int64_t devices, std::size_t done, std::size_t all)>;
 
 /// Nodes are added: all but those with less than one node have as many devices per node as the
 /// cluster. What fails for one number of devices is a row with a reason. Errors as of

@@ -60,7 +60,7 @@ class Sweep {
   /// Equal for requests that mean the same points; differs when a file that is read has changed.
   const SweepIdentity& identity() const;
   std::int64_t program_count() const;
-  bool has_limit() const;  ///< false: expected times alone
+  bool has_limit() const;    ///< false: expected times alone
   bool is_parallel() const;  ///< points are strategies over many devices (docs/sweeps.md)
   /// All points from `first` on.
   PointRange range(std::int64_t first = 0) const;

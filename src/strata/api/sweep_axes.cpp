@@ -116,7 +116,8 @@ void check_parts(const Axis& axis, const std::string& place) {
 
 // A name that exists for one value exists for all; ranges are of numbers, which the axis has read.
 void check_values(const Axis& axis, Depends depends, const std::string& place) {
-  if (is_strategy_part(axis.name()) && depends == Depends::strategy) return check_parts(axis, place);
+  if (is_strategy_part(axis.name()) && depends == Depends::strategy)
+    return check_parts(axis, place);
   if (axis.kind() != AxisKind::text || axis.name() == "model" || axis.name() == "machine") return;
   for (std::int64_t i = 0; i < axis.size(); ++i) {
     const std::string value = axis.at(i).text;

@@ -11,10 +11,10 @@ namespace strata {
 
 ParallelSweepWorker::ParallelSweepWorker(const Sweep::State& state)
     : state_(state),
-      has_parts_(std::any_of(state.parameters.begin(), state.parameters.end(),
-                             [](const SweepParameter& parameter) {
-                               return parameter.depends == Depends::strategy;
-                             })) {}
+      has_parts_(std::any_of(
+          state.parameters.begin(), state.parameters.end(),
+          [](const SweepParameter& parameter) { return parameter.depends == Depends::strategy; })) {
+}
 
 void ParallelSweepWorker::enter(std::int64_t point) {
   const std::int64_t group = point / state_.in_cluster;
@@ -65,8 +65,9 @@ StrategyTime ParallelSweepWorker::time_at(std::int64_t point) {
   if (choice.best) return choice.best->result;
   if (!choice.search.outcomes.empty())  // out of memory, by as little as can be
     return model_->planner().time_of(choice.search.outcomes.front().strategy);
-  fail(ErrorKind::unsupported, "no strategy over {} devices: {}", cluster_.devices(),
-       choice.search.refused.empty() ? "the batch divides for none" : choice.search.refused.front());
+  fail(
+      ErrorKind::unsupported, "no strategy over {} devices: {}", cluster_.devices(),
+      choice.search.refused.empty() ? "the batch divides for none" : choice.search.refused.front());
 }
 
 PointResult ParallelSweepWorker::at(std::int64_t point) {
@@ -75,7 +76,8 @@ PointResult ParallelSweepWorker::at(std::int64_t point) {
     enter(point);
     const StrategyTime time = time_at(point);
     const ParallelContext& context = model_->context();
-    result.hardware = hardware_of(cluster_.machine, dtype_named(context.dtype).value_or(DType::fp32));
+    result.hardware =
+        hardware_of(cluster_.machine, dtype_named(context.dtype).value_or(DType::fp32));
     result.samples = context.samples;
     result.has_limit = false;
     result.expected = {.time_s = time.time_s,

@@ -142,8 +142,8 @@ TEST(ParallelSweep, parts_are_checked_before_anything_is_computed) {
 }
 
 TEST(ParallelSweep, results_pass_between_processes_and_come_back_from_a_file) {
-  const Sweep sweep(strategies_of(
-      "gpt2:layers=2", {{"on", "4xa100-80gb"}, {"batch", "8"}, {"tp", "1,2,3"}}));
+  const Sweep sweep(
+      strategies_of("gpt2:layers=2", {{"on", "4xa100-80gb"}, {"batch", "8"}, {"tp", "1,2,3"}}));
   const auto worker = sweep.worker();
   std::vector<PointResult> results;
   for (std::int64_t point = 0; point < sweep.grid().size(); ++point)

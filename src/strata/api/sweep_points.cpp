@@ -345,11 +345,11 @@ std::unique_ptr<PointWorker> Sweep::worker() const {
   else
     worker = std::make_unique<SweepWorker>(*state_);
   if (state_->where.empty()) return worker;
-  return constrained_worker(std::move(worker),
-                            std::make_unique<SweepColumns>(
-                                state_->grid, state_->derived,
-                                state_->is_parallel ? OfStrategies::yes : OfStrategies::no),
-                            state_->where);
+  return constrained_worker(
+      std::move(worker),
+      std::make_unique<SweepColumns>(state_->grid, state_->derived,
+                                     state_->is_parallel ? OfStrategies::yes : OfStrategies::no),
+      state_->where);
 }
 
 }  // namespace strata

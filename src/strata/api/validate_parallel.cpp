@@ -4,11 +4,13 @@
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/object_reader.hpp"
+#include "strata/importers/text_file.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -17,6 +19,8 @@ namespace strata {
 namespace {
 
 using ParallelTruthJson = ObjectReader::Json;
+
+constexpr std::size_t most_truth_bytes = 16 << 20;
 
 ParallelRun parallel_run_from(const ParallelTruthJson& json, const std::string& place) {
   ObjectReader object(json, place);
@@ -91,12 +95,29 @@ std::vector<std::string> shipped_parallel_truth_names() {
   return names;
 }
 
+bool is_parallel_truth_file(std::string_view path) {
+  std::error_code problem;
+  return path.ends_with(".json") && std::filesystem::is_regular_file(path, problem) &&
+         read_text_file(path, most_truth_bytes).find("\"strata_parallel_truth\"") !=
+             std::string::npos;
+}
+
 ParallelTruth load_parallel_truth(std::string_view name) {
+  if (is_parallel_truth_file(name)) {
+    try {
+      return read_parallel_truth(read_text_file(name, most_truth_bytes));
+    } catch (Error& error) {
+      error.add_context(std::string(name));
+      throw;
+    }
+  }
   for (const EmbeddedFile& file : embedded_parallel_truths()) {
     if (file.name == name) return read_parallel_truth(file.text);
   }
-  fail(ErrorKind::input, "there is no set '{}' of measured strategies; sets that ship: {}", name,
-       fmt::join(shipped_parallel_truth_names(), ", "));
+  fail(ErrorKind::input,
+       "there is no set '{}' of measured strategies, and no file that says "
+       "\"strata_parallel_truth\"; sets that ship: {}",
+       name, fmt::join(shipped_parallel_truth_names(), ", "));
 }
 
 bool ValidatedParallelRun::is_inside() const {

@@ -31,6 +31,9 @@ struct ParallelTruth {
 /// Errors (input) name the place.
 ParallelTruth read_parallel_truth(std::string_view json_text);
 std::vector<std::string> shipped_parallel_truth_names();
+/// Whether the text names a file that says "strata_parallel_truth".
+bool is_parallel_truth_file(std::string_view path);
+/// A set that ships, or such a file.
 ParallelTruth load_parallel_truth(std::string_view name);
 
 struct ValidatedParallelRun {

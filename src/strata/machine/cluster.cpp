@@ -151,10 +151,9 @@ Cluster with_devices(const Cluster& cluster, std::int64_t devices) {
   if (some.nodes * some.devices_per_node != devices)
     fail(ErrorKind::input, "{} devices are no whole nodes of {}", devices, some.devices_per_node);
   if (some.nodes == 1) some.between.reset();
-  if (some.nodes > 1 && !some.between)
-    some.between = link_between(some.machine, some.assumptions);
-  const bool is_named = cluster.name == cluster_name(cluster.machine.name, cluster.devices_per_node,
-                                                     cluster.nodes);
+  if (some.nodes > 1 && !some.between) some.between = link_between(some.machine, some.assumptions);
+  const bool is_named =
+      cluster.name == cluster_name(cluster.machine.name, cluster.devices_per_node, cluster.nodes);
   some.name = is_named ? cluster_name(some.machine.name, some.devices_per_node, some.nodes)
                        : fmt::format("{} of {}", devices, cluster.name);
   return some;

@@ -64,9 +64,8 @@ TEST(ClusterFile, links_that_are_not_said_are_the_machines) {
 }
 
 TEST(ClusterFile, is_read_back_as_it_was_written) {
-  for (const Cluster& cluster :
-       {read_cluster(good_cluster().dump()), load_cluster("16x8xh100-sxm"), load_cluster("2xl40s"),
-        load_cluster("v100-nersc")}) {
+  for (const Cluster& cluster : {read_cluster(good_cluster().dump()), load_cluster("16x8xh100-sxm"),
+                                 load_cluster("2xl40s"), load_cluster("v100-nersc")}) {
     const Cluster again = read_cluster(to_json(cluster));
     EXPECT_EQ(again.name, cluster.name);
     EXPECT_EQ(again.machine, cluster.machine);

@@ -20,7 +20,7 @@ struct ScalingRow {
 };
 
 struct ParallelScaling {
-  ParallelContext context;          ///< of the cluster as it was named
+  ParallelContext context;            ///< of the cluster as it was named
   bool has_batch_per_device = false;  ///< the batch grows with the devices; else it stays
   std::vector<ScalingRow> rows;
 

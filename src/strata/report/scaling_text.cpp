@@ -27,7 +27,8 @@ std::string scaling_header(const ParallelScaling& scaling) {
                 : fmt::format(", {} {}{}", printable(dimension.name), dimension.value,
                               is_batch ? " in all" : "");
   }
-  return fmt::format("{}, {}, optimizer {}, on {}, {} to a node\n\n", text, context.dtype,
+  return fmt::format("{}, {}{}, optimizer {}, on {}, {} to a node\n\n", text, context.dtype,
+                     context.master_weights ? " with fp32 master weights" : "",
                      name_of(context.optimizer), printable(context.machine_title),
                      context.devices_per_node);
 }
@@ -54,21 +55,21 @@ void add_answer(Table& table, const ParallelScaling& scaling, const ScalingRow& 
     cost = money_text(*run->cost, context.terms.currency);
   else if (million)
     cost = money_text(*million, context.terms.currency);
-  table.add_row({fmt::format("{}", row.devices), format_time(best.result.time_s),
-                 fmt::format("{} to {}", format_time(best.result.low_s),
-                             format_time(best.result.high_s)),
-                 format_count(items), fmt::format("{:.0f} %", 100 * *scaling.efficiency(row)),
-                 mfu ? fmt::format("{:.1f} %", 100 * *mfu) : "",
-                 format_capacity(static_cast<double>(best.result.most_memory().total_bytes())),
-                 run ? duration_text(run->time_s) : "", cost, to_text(best.result.strategy)});
+  table.add_row(
+      {fmt::format("{}", row.devices), format_time(best.result.time_s),
+       fmt::format("{} to {}", format_time(best.result.low_s), format_time(best.result.high_s)),
+       format_count(items), fmt::format("{:.0f} %", 100 * *scaling.efficiency(row)),
+       mfu ? fmt::format("{:.1f} %", 100 * *mfu) : "",
+       format_capacity(static_cast<double>(best.result.most_memory().total_bytes())),
+       run ? duration_text(run->time_s) : "", cost, to_text(best.result.strategy)});
 }
 
 nlohmann::ordered_json row_json(const ParallelScaling& scaling, const ScalingRow& row) {
   using ScalingJson = nlohmann::ordered_json;
   ScalingJson json = {{"devices", row.devices},
-               {"strategies", row.strategies},
-               {"strategies_that_fit", row.fitting},
-               {"reason", row.best ? ScalingJson() : ScalingJson(row.reason)}};
+                      {"strategies", row.strategies},
+                      {"strategies_that_fit", row.fitting},
+                      {"reason", row.best ? ScalingJson() : ScalingJson(row.reason)}};
   if (!row.best) return json;
   const ParallelSummary& best = *row.best;
   const ParallelContext& context = best.context;
@@ -79,8 +80,7 @@ nlohmann::ordered_json row_json(const ParallelScaling& scaling, const ScalingRow
   json["samples"] = context.samples;
   json["strategy"] = to_text(best.result.strategy);
   json["micro_batch"] = best.result.micro_batch;
-  json["expected"] = {{"time_s", time_s},
-                      {"interval_s", {best.result.low_s, best.result.high_s}}};
+  json["expected"] = {{"time_s", time_s}, {"interval_s", {best.result.low_s, best.result.high_s}}};
   json["limit_s"] = best.limit_s;
   json["samples_per_s"] = samples_rate(best);
   json["tokens_per_s"] =

@@ -44,7 +44,8 @@ std::vector<std::size_t> shown_columns(const SweepTable& table,
   }
   const std::vector<FormulaColumn> columns = formula_columns(table);
   const bool has_expected = has_expected_times(table);
-  for (const std::string_view name : {has_expected ? "expected_s" : "time_s", "samples_per_s"}) {
+  for (const std::string_view name :
+       {has_expected ? "expected_s" : "time_s", "samples_per_s", "strategy"}) {
     const auto column = find_column(name, columns);
     if (column && !is_listed(shown, *column)) shown.push_back(*column);
   }

@@ -79,6 +79,7 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
                                      [](double number) { return !std::isnan(number); });
     if (has_any) shown.push_back(&column);  // a sweep without limits has no time_s
   }
+  if (const SweepColumn* strategy = table.find("strategy")) shown.push_back(strategy);
   std::vector<Column> columns = {{"network", Align::left, 8}, {""}};
   for (const SweepColumn* column : shown) {
     std::string title = column->name.substr(0, column->name.find("_bytes"));
@@ -88,7 +89,9 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
     if (title == "expected_low_s") title = "from";
     if (title == "expected_high_s") title = "to";
     if (title == "samples_per_s") title = "samples/s";
-    columns.push_back({std::move(title), Align::right});
+    const std::size_t least_width = title == "strategy" ? 16 : 0;
+    columns.push_back(
+        {std::move(title), least_width > 0 ? Align::left : Align::right, least_width});
   }
   Table text(std::move(columns));
   for (std::size_t i = 0; i < std::min(networks.size(), most_networks); ++i) {

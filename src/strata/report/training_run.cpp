@@ -21,16 +21,14 @@ double items_of(const TrainingPace& pace) {
   return static_cast<double>(pace.tokens.value_or(pace.samples));
 }
 
-std::string_view items_name(const TrainingPace& pace) {
-  return pace.tokens ? "tokens" : "samples";
-}
+std::string_view items_name(const TrainingPace& pace) { return pace.tokens ? "tokens" : "samples"; }
 
 std::string run_line(std::string_view name, const std::string& text) {
   return fmt::format("  {:<12} {}\n", name, text);
 }
 
 std::string energy_text(double kwh) {
-  return kwh >= 1e6 ? fmt::format("{:.3g} GWh", kwh / 1e6)
+  return kwh >= 1e6   ? fmt::format("{:.3g} GWh", kwh / 1e6)
          : kwh >= 1e3 ? fmt::format("{:.3g} MWh", kwh / 1e3)
                       : fmt::format("{:.3g} kWh", kwh);
 }
@@ -57,8 +55,8 @@ std::optional<TrainingRun> training_run(const TrainingTerms& terms, const Traini
 
 std::optional<double> cost_per_million(const TrainingTerms& terms, const TrainingPace& pace) {
   if (!terms.price_per_hour) return std::nullopt;
-  return *terms.price_per_hour * static_cast<double>(pace.devices) * pace.time_s /
-         seconds_of_hour / items_of(pace) * a_million;
+  return *terms.price_per_hour * static_cast<double>(pace.devices) * pace.time_s / seconds_of_hour /
+         items_of(pace) * a_million;
 }
 
 std::string money_text(double amount, const std::string& currency) {
@@ -79,16 +77,14 @@ std::string duration_text(double seconds) {
 std::string training_lines(const TrainingTerms& terms, const TrainingPace& pace) {
   std::string text;
   if (const auto cost = cost_per_million(terms, pace)) {
-    text += run_line(
-        "cost", fmt::format("{} per million {}, at {} per device and hour",
-                            money_text(*cost, terms.currency), items_name(pace),
-                            money_text(*terms.price_per_hour, terms.currency)));
+    text += run_line("cost", fmt::format("{} per million {}, at {} per device and hour",
+                                         money_text(*cost, terms.currency), items_name(pace),
+                                         money_text(*terms.price_per_hour, terms.currency)));
   }
   const auto run = training_run(terms, pace);
   if (!run) return text;
-  const std::string length = terms.tokens
-                                 ? fmt::format("{} tokens", format_count(*terms.tokens))
-                                 : fmt::format("{} samples", format_count(*terms.samples));
+  const std::string length = terms.tokens ? fmt::format("{} tokens", format_count(*terms.tokens))
+                                          : fmt::format("{} samples", format_count(*terms.samples));
   text += run_line("training run",
                    fmt::format("{} in {} iterations: {} ({} to {}), {} device hours", length,
                                format_count(run->iterations), duration_text(run->time_s),
@@ -107,21 +103,18 @@ std::string training_lines(const TrainingTerms& terms, const TrainingPace& pace)
 nlohmann::ordered_json training_json(const TrainingTerms& terms, const TrainingPace& pace) {
   using RunJson = nlohmann::ordered_json;
   RunJson json = {{"price_per_device_hour", number_or_null(terms.price_per_hour)},
-               {"currency", terms.currency.empty() ? RunJson() : RunJson(terms.currency)},
-               {"power_w", number_or_null(terms.power_w)},
-               {"cost_per_million", number_or_null(cost_per_million(terms, pace))},
-               {"per_million", items_name(pace)},
-               {"run", nullptr}};
+                  {"currency", terms.currency.empty() ? RunJson() : RunJson(terms.currency)},
+                  {"power_w", number_or_null(terms.power_w)},
+                  {"cost_per_million", number_or_null(cost_per_million(terms, pace))},
+                  {"per_million", items_name(pace)},
+                  {"run", nullptr}};
   const auto run = training_run(terms, pace);
   if (!run) return json;
-  json["run"] = {{"tokens", number_or_null(terms.tokens)},
-                 {"samples", number_or_null(terms.samples)},
-                 {"iterations", run->iterations},
-                 {"time_s", run->time_s},
-                 {"interval_s", {run->low_s, run->high_s}},
-                 {"device_hours", run->device_hours},
-                 {"cost", number_or_null(run->cost)},
-                 {"energy_kwh", number_or_null(run->energy_kwh)}};
+  json["run"] = {
+      {"tokens", number_or_null(terms.tokens)},  {"samples", number_or_null(terms.samples)},
+      {"iterations", run->iterations},           {"time_s", run->time_s},
+      {"interval_s", {run->low_s, run->high_s}}, {"device_hours", run->device_hours},
+      {"cost", number_or_null(run->cost)},       {"energy_kwh", number_or_null(run->energy_kwh)}};
   return json;
 }
 

@@ -11,8 +11,7 @@ namespace {
 
 // By hand: 1000 tokens in steps of 64 are 15.6, so 16 iterations of 2 s: 32 s on 4 devices.
 TEST(TrainingRun, is_counted_in_whole_iterations) {
-  const TrainingTerms terms{
-      .tokens = 1000, .price_per_hour = 9, .currency = "USD", .power_w = 500};
+  const TrainingTerms terms{.tokens = 1000, .price_per_hour = 9, .currency = "USD", .power_w = 500};
   const TrainingPace pace{
       .devices = 4, .samples = 2, .tokens = 64, .time_s = 2, .low_s = 1, .high_s = 3};
   const auto run = training_run(terms, pace);
@@ -22,7 +21,7 @@ TEST(TrainingRun, is_counted_in_whole_iterations) {
   EXPECT_EQ(run->low_s, 16);
   EXPECT_EQ(run->high_s, 48);
   EXPECT_DOUBLE_EQ(run->device_hours, 128.0 / 3600);
-  EXPECT_DOUBLE_EQ(*run->cost, 0.32);                  // 9 x 128 / 3600
+  EXPECT_DOUBLE_EQ(*run->cost, 0.32);  // 9 x 128 / 3600
   EXPECT_DOUBLE_EQ(*run->energy_kwh, 500 * 128 / 3.6e6);
   // 64 tokens for 9 x 4 x 2 / 3600 = 0.02.
   EXPECT_DOUBLE_EQ(*cost_per_million(terms, pace), 0.02 / 64 * 1e6);
@@ -50,8 +49,7 @@ TEST(TrainingRun, lines_and_json_say_what_is_known_and_no_more) {
   EXPECT_EQ(training_lines({}, pace), "");
   const std::string priced = training_lines({.price_per_hour = 2, .currency = "EUR"}, pace);
   EXPECT_NE(priced.find("8.68 EUR per million tokens"), std::string::npos) << priced;
-  const TrainingTerms all{
-      .tokens = 15e12, .price_per_hour = 2, .currency = "USD", .power_w = 700};
+  const TrainingTerms all{.tokens = 15e12, .price_per_hour = 2, .currency = "USD", .power_w = 700};
   const std::string text = training_lines(all, pace);
   EXPECT_NE(text.find("15.0 T tokens in 3.66 G iterations"), std::string::npos) << text;
   EXPECT_NE(text.find("$130 M"), std::string::npos) << text;

@@ -21,7 +21,8 @@ enum class AxisKind : std::uint8_t {
   text
 };
 
-inline bool is_whole(AxisKind kind) { return kind == AxisKind::bytes || kind == AxisKind::count || kind == AxisKind::level;
+inline bool is_whole(AxisKind kind) {
+  return kind == AxisKind::bytes || kind == AxisKind::count || kind == AxisKind::level;
 }
 
 struct AxisValue {

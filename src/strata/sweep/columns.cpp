@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -111,7 +112,8 @@ const std::vector<std::string>& strategy_columns() {
     std::vector<std::string> all = {"tokens_per_s", "mfu"};
     for (const std::string_view part : rank_time_names) {
       std::string& name = all.emplace_back(fmt::format("{}_s", part));
-      std::replace(name.begin(), name.end(), ' ', '_');
+      std::replace_if(
+          name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     }
     return all;
   }();

@@ -29,8 +29,8 @@ struct PointExpected {
 
 /// What a strategy over many devices comes to beside its expected time.
 struct PointParallel {
-  double tokens_per_s = 0;  ///< 0: the network has no sequences
-  double mfu = 0;           ///< 0: no peak is known
+  double tokens_per_s = 0;                                  ///< 0: the network has no sequences
+  double mfu = 0;                                           ///< 0: no peak is known
   std::array<double, rank_time_parts.size()> parts_s = {};  ///< as rank_time_names has them
 
   bool operator==(const PointParallel&) const = default;

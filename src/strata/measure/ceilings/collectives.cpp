@@ -15,9 +15,9 @@
 namespace strata {
 namespace {
 
-constexpr std::array all_collectives = {
-    CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-    CollectiveKind::all_to_all, CollectiveKind::point_to_point};
+constexpr std::array all_collectives = {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                                        CollectiveKind::reduce_scatter, CollectiveKind::all_to_all,
+                                        CollectiveKind::point_to_point};
 constexpr double wide_spread = 0.2;  // of the median: something else used the GPUs or their links
 
 /// 2, 4, 8, …, and all of them.
@@ -147,10 +147,9 @@ Cluster measure_collectives(GpuGroup& group, Machine machine, const CollectiveOp
                             const CeilingProgress& progress) {
   check_gpu_group(group.devices());
   const auto devices = static_cast<int>(group.devices().size());
-  const std::string source =
-      fmt::format("measured by {} on {} {}, {}, {}; medians of {} samples", group.library(),
-                  devices, group.devices().front().name, this_host(), this_moment(),
-                  options.is_quick ? 5 : 11);
+  const std::string source = fmt::format("measured by {} on {} {}, {}, {}; medians of {} samples",
+                                         group.library(), devices, group.devices().front().name,
+                                         this_host(), this_moment(), options.is_quick ? 5 : 11);
   Cluster cluster = node_of(std::move(machine), devices);
   cluster.assumptions.clear();
   cluster.name = fmt::format("{}x{}-measured", devices, cluster.machine.name);
@@ -178,10 +177,10 @@ Cluster measure_collectives(GpuGroup& group, Machine machine, const CollectiveOp
   }
   set_inside(cluster, source);
   if (widest.spread > wide_spread)
-    cluster.assumptions.push_back(
-        fmt::format("samples spread by up to {:.0f} % of their median ({}): something else used the "
-                    "GPUs or their links",
-                    100 * widest.spread, widest.of));
+    cluster.assumptions.push_back(fmt::format(
+        "samples spread by up to {:.0f} % of their median ({}): something else used the "
+        "GPUs or their links",
+        100 * widest.spread, widest.of));
   return cluster;
 }
 

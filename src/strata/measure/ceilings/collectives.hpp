@@ -34,8 +34,8 @@ std::unique_ptr<GpuGroup> open_gpu_group(const std::string& library);
 void check_gpu_group(const std::vector<DeviceInfo>& devices);
 
 struct CollectiveOptions {
-  bool is_quick = false;                       ///< fewer samples
-  std::int64_t least_bytes = 8;                ///< each size is four times the one before
+  bool is_quick = false;         ///< fewer samples
+  std::int64_t least_bytes = 8;  ///< each size is four times the one before
   std::int64_t most_bytes = std::int64_t{1} << 30;
 };
 

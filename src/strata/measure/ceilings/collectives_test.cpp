@@ -64,8 +64,7 @@ TEST(Collectives, of_every_kind_and_group_are_found_again) {
     EXPECT_LE(one.points.front().bytes, 64);
     EXPECT_GT(one.points.back().bytes, 0.99 * (1 << 30));
     for (const MeasuredCollective::Point& point : one.points) {
-      const double known_s =
-          KnownGroup::time_s(one.kind, static_cast<int>(one.ranks), point.bytes);
+      const double known_s = KnownGroup::time_s(one.kind, static_cast<int>(one.ranks), point.bytes);
       EXPECT_NEAR(point.time_s, known_s, 1e-9 * known_s) << name_of(one.kind);
     }
   }
@@ -84,8 +83,7 @@ TEST(Collectives, links_follow_from_the_all_reduce) {
 
 TEST(Collectives, are_written_and_read_back) {
   KnownGroup group(8);
-  const Cluster cluster =
-      measure_collectives(group, load_machine("h100-sxm"), {.is_quick = true});
+  const Cluster cluster = measure_collectives(group, load_machine("h100-sxm"), {.is_quick = true});
   const Cluster again = read_cluster(to_json(cluster));
   EXPECT_EQ(again.collectives, cluster.collectives);
   EXPECT_EQ(again.inside, cluster.inside);
@@ -96,8 +94,7 @@ TEST(Collectives, noise_is_noted_and_does_not_move_the_median_far) {
   KnownGroup group(2, 0.5);
   const Cluster cluster = measure_collectives(group, load_machine("h100-sxm"));
   const auto is_noted = [](const std::string& note) { return note.find("spread") < note.size(); };
-  EXPECT_TRUE(
-      std::any_of(cluster.assumptions.begin(), cluster.assumptions.end(), is_noted));
+  EXPECT_TRUE(std::any_of(cluster.assumptions.begin(), cluster.assumptions.end(), is_noted));
   KnownGroup calm(2);
   const Cluster quiet = measure_collectives(calm, load_machine("h100-sxm"));
   EXPECT_TRUE(std::none_of(quiet.assumptions.begin(), quiet.assumptions.end(), is_noted));

@@ -15,8 +15,7 @@ namespace {
 // The reason, and what still works.
 TEST(NoCuda, refuses_with_the_reason) {
   const std::function<void()> calls[] = {[] { cuda_devices(); }, [] { measure_cuda({}); },
-                                         [] { open_gpu_group(""); },
-                                         [] { cuda_conv_device(0); },
+                                         [] { open_gpu_group(""); }, [] { cuda_conv_device(0); },
                                          [] { cuda_training_device(0, {}); }};
   for (const auto& call : calls) {
     try {

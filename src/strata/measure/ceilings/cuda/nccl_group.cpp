@@ -217,8 +217,9 @@ class NcclGroup : public GpuGroup {
       const auto wanted = static_cast<float>(ranks_.size());
       if (std::any_of(ones.begin(), ones.begin() + static_cast<std::ptrdiff_t>(fitting),
                       [&](float sum) { return sum != wanted; }))
-        fail(ErrorKind::environment, "an all-reduce of ones among {} GPUs is not {}: NCCL's sum is "
-                                     "wrong on this host",
+        fail(ErrorKind::environment,
+             "an all-reduce of ones among {} GPUs is not {}: NCCL's sum is "
+             "wrong on this host",
              ranks_.size(), wanted);
     });
   }
