@@ -36,7 +36,7 @@ std::string cell_of(const Sweep& sweep, std::int64_t point, const PointResult& r
 }
 
 TEST(ParallelSweep, every_point_is_what_predict_says_of_the_strategy) {
-  const Sweep sweep(strategies_of("gpt2:layers=4", {{"on", "4xa100-80gb,2x4xh100-sxm"},
+  const Sweep sweep(strategies_of("gpt2:layers=4", {{"on", "8xa100-80gb,2x4xh100-sxm"},
                                                     {"batch", "16"},
                                                     {"dtype", "bf16"},
                                                     {"optimizer", "adam"},

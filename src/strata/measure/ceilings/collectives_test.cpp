@@ -36,7 +36,7 @@ class KnownGroup : public GpuGroup {
     ++calls_;
     asked.insert({kind, ranks_});
     return time_s(kind, ranks_, static_cast<double>(bytes)) *
-           (1 + (calls_ % 2 == 0 ? noise_ : -noise_));
+           (1 + noise_ * (calls_ % 3 - 1));
   }
   static double time_s(CollectiveKind kind, int ranks, double bytes) {
     const double n = ranks, half_steps = n - 1;
@@ -94,6 +94,9 @@ TEST(Collectives, noise_is_noted_and_does_not_move_the_median_far) {
   KnownGroup group(2, 0.5);
   const Cluster cluster = measure_collectives(group, load_machine("h100-sxm"));
   const auto is_noted = [](const std::string& note) { return note.find("spread") < note.size(); };
+  const MeasuredCollective& first = cluster.collectives.front();
+  const double known_s = KnownGroup::time_s(first.kind, 2, first.points.back().bytes);
+  EXPECT_NEAR(first.points.back().time_s, known_s, 1e-9 * known_s);
   EXPECT_TRUE(std::any_of(cluster.assumptions.begin(), cluster.assumptions.end(), is_noted));
   KnownGroup calm(2);
   const Cluster quiet = measure_collectives(calm, load_machine("h100-sxm"));
