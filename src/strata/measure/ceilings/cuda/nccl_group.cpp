@@ -116,7 +116,7 @@ class NcclGroup : public GpuGroup {
   }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
 
-  void join(int count, std::int64_t most_bytes) override {
+  void join(int count, std::int64_t largest_bytes) override {
     leave();
     ranks_.resize(static_cast<std::size_t>(count));
     std::vector<int> indices;
@@ -129,8 +129,8 @@ class NcclGroup : public GpuGroup {
     for (std::size_t i = 0; i < ranks_.size(); ++i) ranks_[i].comm = comms[i];
     on_every_rank(ranks_, [&](NcclRank& rank, std::size_t) {
       rank.stream = std::make_unique<Stream>();
-      rank.sent = std::make_unique<DeviceBuffer>(static_cast<std::size_t>(most_bytes));
-      rank.received = std::make_unique<DeviceBuffer>(static_cast<std::size_t>(most_bytes));
+      rank.sent = std::make_unique<DeviceBuffer>(static_cast<std::size_t>(largest_bytes));
+      rank.received = std::make_unique<DeviceBuffer>(static_cast<std::size_t>(largest_bytes));
       STRATA_CUDA_CALL(cudaMemset(rank.sent->get(), 0, rank.sent->bytes()));
       STRATA_CUDA_CALL(cudaDeviceSynchronize());
     });
