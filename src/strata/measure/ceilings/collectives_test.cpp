@@ -35,8 +35,7 @@ class KnownGroup : public GpuGroup {
     EXPECT_GE(repeats, 1);
     ++calls_;
     asked.insert({kind, ranks_});
-    return time_s(kind, ranks_, static_cast<double>(bytes)) *
-           (1 + noise_ * (calls_ % 3 - 1));
+    return time_s(kind, ranks_, static_cast<double>(bytes)) * (1 + noise_ * (calls_ % 3 - 1));
   }
   static double time_s(CollectiveKind kind, int ranks, double bytes) {
     const double n = ranks, half_steps = n - 1;
