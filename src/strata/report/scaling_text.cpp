@@ -141,10 +141,9 @@ std::string to_text(const ParallelScaling& scaling, const TextStyle& style) {
     for (const ScalingRow& row : scaling.rows) last = row.best ? &row : last;
     if (last != nullptr)
       text += fmt::format(
-          "energy of the run on {}: {:.3g} MWh at {:g} W, the board's power limit, of the devices "
-          "alone\n",
+          "energy of the run on {}: {} at {:g} W, the board's power limit, of the devices alone\n",
           last->devices,
-          *training_run(last->best->context.terms, last->best->pace())->energy_kwh / 1000,
+          energy_text(*training_run(last->best->context.terms, last->best->pace())->energy_kwh),
           *power_w);
   }
   for (const std::string& assumption : scaling.context.assumptions)

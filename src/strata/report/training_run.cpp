@@ -27,12 +27,6 @@ std::string run_line(std::string_view name, const std::string& text) {
   return fmt::format("  {:<12} {}\n", name, text);
 }
 
-std::string energy_text(double kwh) {
-  return kwh >= 1e6   ? fmt::format("{:.3g} GWh", kwh / 1e6)
-         : kwh >= 1e3 ? fmt::format("{:.3g} MWh", kwh / 1e3)
-                      : fmt::format("{:.3g} kWh", kwh);
-}
-
 }  // namespace
 
 std::optional<TrainingRun> training_run(const TrainingTerms& terms, const TrainingPace& pace) {
@@ -68,9 +62,18 @@ std::string money_text(double amount, const std::string& currency) {
                             : fmt::format("{} {}", number, printable(currency));
 }
 
+std::string energy_text(double kwh) {
+  return kwh >= 1e6   ? fmt::format("{:.3g} GWh", kwh / 1e6)
+         : kwh >= 1e3 ? fmt::format("{:.3g} MWh", kwh / 1e3)
+                      : fmt::format("{:.3g} kWh", kwh);
+}
+
 std::string duration_text(double seconds) {
   const double hours = seconds / seconds_of_hour;
-  if (hours >= 2 * hours_of_day) return format_count(hours / hours_of_day) + " days";
+  if (hours >= 2 * hours_of_day) {
+    const double days = hours / hours_of_day;
+    return days < 100 ? fmt::format("{:.3g} days", days) : fmt::format("{:.0f} days", days);
+  }
   return hours >= 2 ? fmt::format("{:.3g} hours", hours) : format_time(seconds);
 }
 

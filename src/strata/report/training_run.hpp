@@ -44,6 +44,8 @@ std::optional<double> cost_per_million(const TrainingTerms& terms, const Trainin
 std::string money_text(double amount, const std::string& currency);
 /// "93.1 days", "7.5 hours", "42 s".
 std::string duration_text(double seconds);
+/// "479 kWh", "2.63 GWh".
+std::string energy_text(double kwh);
 
 /// The lines of a summary; empty: the terms say nothing.
 std::string training_lines(const TrainingTerms& terms, const TrainingPace& pace);

@@ -63,6 +63,10 @@ TEST(TrainingRun, durations_are_in_days_when_they_are_long) {
   EXPECT_EQ(duration_text(30), "30 s");
   EXPECT_EQ(duration_text(3 * 3600), "3 hours");
   EXPECT_EQ(duration_text(93.14 * 86400), "93.1 days");
+  EXPECT_EQ(duration_text(2262.7 * 86400), "2263 days");
+  EXPECT_EQ(energy_text(0.5), "0.5 kWh");
+  EXPECT_EQ(energy_text(35'800), "35.8 MWh");
+  EXPECT_EQ(energy_text(2.63e6), "2.63 GWh");
 }
 
 }  // namespace
