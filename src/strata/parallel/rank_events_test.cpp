@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 #include <vector>
 
 namespace strata {
@@ -74,10 +74,11 @@ constexpr const char* all_strategies[] = {"pp=1,micro=2",
                                           "pp=4,micro=4,schedule=gpipe"};
 
 TEST(RankEvents, fill_the_iteration_and_add_up_to_its_parts) {
-  for (const double host_s : {1e-6, 3e-3}) {
-    const RankCosts costs = uneven_units(host_s);
+  for (const auto& [host_s, waits] : {std::pair(1e-6, false), {3e-3, false}, {3e-3, true}}) {
+    RankCosts costs = uneven_units(host_s);
+    costs.waits_at_steps = waits;
     for (const char* text : all_strategies) {
-      SCOPED_TRACE(fmt::format("{}, host {} s", text, host_s));
+      SCOPED_TRACE(fmt::format("{}, host {} s, waits {}", text, host_s, waits));
       const RankIteration run = iteration_of(costs, parse_strategy(text), WantEvents::yes);
       for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
         Events own, beside;
