@@ -18,8 +18,8 @@ RankCosts uneven_units(double host_s) {
   for (std::size_t i = 0; i < 8; ++i) {
     const double time_s = 1e-3 * static_cast<double>(1 + i % 3);
     UnitCost unit;
-    unit.forward_traffic = {.time_s = time_s / 5, .sent_bytes = 1e6};
-    unit.backward_traffic = {.time_s = time_s / 4, .sent_bytes = 2e6};
+    unit.forward_traffic.tensor = {.time_s = time_s / 5, .sent_bytes = 1e6};
+    unit.backward_traffic.tensor = {.time_s = time_s / 4, .sent_bytes = 2e6};
     unit.forward = Section::call(host_s, time_s).then(Section::call(0, time_s / 5));
     unit.backward = Section::call(host_s, 2 * time_s).then(Section::call(0, time_s / 4));
     unit.recompute_s = time_s / 2;
