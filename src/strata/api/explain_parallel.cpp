@@ -203,8 +203,7 @@ void StrategyFindings::add_communication() {
                               format_time(exposed_s), percent_of(exposed_s, time_s_), listed);
   double sent = 0;
   for (const RankTraffic& traffic : summary_.result.iteration.traffic)
-    sent = std::max(sent, traffic.tensor_bytes + traffic.gradients_bytes +
-                              traffic.parameters_bytes + traffic.pipeline_bytes);
+    sent = std::max(sent, traffic.total_bytes());
   finding->evidence = std::move(evidence);
   finding->evidence.push_back({"sent by the rank that sends most", sent, Measure::bytes});
   if (cluster_.devices_per_node > 1)

@@ -40,9 +40,11 @@ struct ExplainedCase {
   }
 };
 
-std::set<std::string> texts_of(const char* split, bool keeps_scores) {
+std::set<std::string> texts_of(const char* split, bool keeps_scores,
+                               const NetworkChoices& network = {}) {
   std::set<std::string> texts;
-  for (const ChangedStrategy& one : strategy_changes(parse_strategy(split), keeps_scores)) {
+  for (const ChangedStrategy& one :
+       strategy_changes(parse_strategy(split), keeps_scores, network)) {
     EXPECT_NE(one.strategy, parse_strategy(split)) << one.text;
     EXPECT_EQ(one.strategy.devices(), parse_strategy(split).devices());
     EXPECT_TRUE(texts.insert(one.text).second) << one.text;
@@ -61,6 +63,22 @@ TEST(ParallelChanges, are_those_that_a_strategy_can_have) {
   EXPECT_EQ(texts_of("dp=2,pp=2,micro=4,v=2,overlap=no,recompute=full", false),
             (Texts{"zero=1", "zero=2", "zero=3", "micro=8", "micro=2", "recompute=none",
                    "overlap=yes", "v=4", "schedule=1f1b", "schedule=zero-bubble"}));
+}
+
+TEST(ParallelChanges, share_sequences_and_experts_where_the_network_has_them) {
+  const auto has = [](const char* split, const NetworkChoices& network, const char* text) {
+    return texts_of(split, false, network).contains(text);
+  };
+  const NetworkChoices network{.context = {1, 2, 4}, .experts = 8};
+  EXPECT_TRUE(has("dp=8", network, "ep=2"));
+  EXPECT_TRUE(has("dp=8,ep=4", network, "ep=8"));
+  EXPECT_TRUE(has("dp=8,ep=4", network, "ep=2"));
+  EXPECT_FALSE(has("dp=8,ep=8", network, "ep=16"));  // there are 8
+  EXPECT_FALSE(has("dp=2,ep=2", network, "ep=4"));   // of 2 ranks
+  EXPECT_TRUE(has("dp=4,cp=2", network, "cp=4,dp=2"));
+  EXPECT_FALSE(has("dp=4,cp=4", network, "cp=8,dp=2"));
+  EXPECT_FALSE(has("dp=8", {}, "ep=2"));
+  EXPECT_FALSE(has("dp=8", {}, "cp=2,dp=4"));
 }
 
 TEST(ParallelChanges, of_a_cluster_are_its_links) {

@@ -88,14 +88,15 @@ std::vector<ChangedCluster> cluster_changes(const Cluster& cluster) {
   return changes;
 }
 
-std::vector<ChangedStrategy> strategy_changes(const Strategy& now, bool keeps_scores) {
+std::vector<ChangedStrategy> strategy_changes(const Strategy& now, bool keeps_scores,
+                                              const NetworkChoices& network) {
   std::vector<ChangedStrategy> changes;
   const auto with = [&](std::string text, auto&& change) {
     Strategy changed = now;
     change(changed);
     if (changed != now) changes.push_back({std::move(text), changed});
   };
-  for (std::int64_t zero = 0; now.data > 1 && zero <= 3; ++zero)
+  for (std::int64_t zero = 0; now.weight_ranks() > 1 && zero <= 3; ++zero)
     with(fmt::format("zero={}", zero), [&](Strategy& s) { s.zero = zero; });
   with(fmt::format("micro={}", 2 * now.micro_batches), [](Strategy& s) { s.micro_batches *= 2; });
   if (now.micro_batches % 2 == 0)
@@ -109,7 +110,19 @@ std::vector<ChangedStrategy> strategy_changes(const Strategy& now, bool keeps_sc
   if (now.tensor > 1)
     with(fmt::format("sp={}", now.sequence_parallel ? "no" : "yes"),
          [](Strategy& s) { s.sequence_parallel = !s.sequence_parallel; });
-  if (now.data > 1) with("overlap=yes", [](Strategy& s) { s.overlaps_gradients = true; });
+  for (const std::int64_t expert : {2 * now.expert, now.expert / 2}) {
+    const bool is_shared = network.experts > 0 && expert > 0 && network.experts % expert == 0;
+    if (is_shared && now.weight_ranks() % expert == 0)
+      with(fmt::format("ep={}", expert), [&](Strategy& s) { s.expert = expert; });
+  }
+  const auto& lengths = network.context;
+  if (now.data % 2 == 0 &&
+      std::find(lengths.begin(), lengths.end(), 2 * now.context) != lengths.end())
+    with(fmt::format("cp={},dp={}", 2 * now.context, now.data / 2), [](Strategy& s) {
+      s.context *= 2;
+      s.data /= 2;
+    });
+  if (now.weight_ranks() > 1) with("overlap=yes", [](Strategy& s) { s.overlaps_gradients = true; });
   add_schedules(changes, now);
   return changes;
 }
@@ -119,7 +132,8 @@ std::vector<ParallelChange> parallel_changes(const Graph& graph, const Cluster& 
                                              const Strategy& now, const ParallelChoice* searched,
                                              const ParallelChangeProgress& on_progress) {
   std::vector<ParallelChange> changes;
-  for (ChangedStrategy& one : strategy_changes(now, model.planner().keeps_scores())) {
+  for (ChangedStrategy& one :
+       strategy_changes(now, model.planner().keeps_scores(), choices_of(model.planner()))) {
     changes.push_back({.text = std::move(one.text), .strategy = one.strategy, .reason = {}});
     ask(changes.back(), model.planner(), cluster);
   }

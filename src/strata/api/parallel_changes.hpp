@@ -33,12 +33,14 @@ struct ChangedCluster {
 std::vector<ChangedCluster> cluster_changes(const Cluster& cluster);
 
 /// The strategy with one thing changed: other stages of ZeRO, twice and half the micro-batches,
-/// other recomputation, sequence parallelism, another schedule. Some may not be possible.
+/// other recomputation, sequence parallelism, another schedule; where the network has them, experts
+/// over twice and half the ranks, and sequences over twice as many. Some may not be possible.
 struct ChangedStrategy {
   std::string text;
   Strategy strategy;
 };
-std::vector<ChangedStrategy> strategy_changes(const Strategy& strategy, bool keeps_scores);
+std::vector<ChangedStrategy> strategy_changes(const Strategy& strategy, bool keeps_scores,
+                                              const NetworkChoices& network = {});
 
 using ParallelChangeProgress = std::function<void(std::size_t done, std::size_t all)>;
 

@@ -47,7 +47,7 @@ inline constexpr std::array<std::string_view, 11> rank_time_names = {"compute",
                                                                      "host"};
 /// In documents.
 inline constexpr std::array<std::string_view, 11> rank_time_keys = {
-    "compute_s", "recompute_s", "update_s",     "tensor_s",   "context_s", "experts_s",
+    "compute_s",   "recompute_s",  "update_s",   "tensor_s", "context_s", "experts_s",
     "gradients_s", "parameters_s", "pipeline_s", "bubble_s", "host_s"};
 static_assert(rank_time_names.size() == rank_time_parts.size() &&
               rank_time_keys.size() == rank_time_parts.size());

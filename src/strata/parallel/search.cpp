@@ -94,6 +94,10 @@ const StrategyOutcome* StrategySearch::best() const {
   return outcomes.empty() || !outcomes.front().fits ? nullptr : &outcomes.front();
 }
 
+NetworkChoices choices_of(const StrategyPlanner& planner, const SearchSpace& space) {
+  return {.context = planner.context_choices(space.least_positions), .experts = planner.experts()};
+}
+
 std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
                                        const SearchSpace& space, const NetworkChoices& network) {
   std::vector<Strategy> all;
@@ -122,9 +126,8 @@ StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluste
                                  const SearchProgress& progress) {
   SearchSpace wanted = space;
   wanted.has_selective &= planner.keeps_scores();
-  const NetworkChoices network{.context = planner.context_choices(space.least_positions),
-                               .experts = planner.experts()};
-  const std::vector<Strategy> all = legal_strategies(cluster, planner.samples(), wanted, network);
+  const std::vector<Strategy> all =
+      legal_strategies(cluster, planner.samples(), wanted, choices_of(planner, space));
   StrategySearch search;
   std::set<std::string> reasons;
   for (std::size_t i = 0; i < all.size(); ++i) {

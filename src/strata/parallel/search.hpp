@@ -44,6 +44,8 @@ struct NetworkChoices {
   std::int64_t experts = 0;                 ///< ep divides it; 0: there are none
 };
 
+NetworkChoices choices_of(const StrategyPlanner& planner, const SearchSpace& space = {});
+
 /// Every strategy that the devices and the samples allow. Experts are on one rank, or spread over
 /// one of the three largest numbers of ranks that divide both their number and dp x cp.
 std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samples,
