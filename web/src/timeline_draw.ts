@@ -102,7 +102,8 @@ function drawNames(
   for (let i = firstEndingAfter(lane, from); i < lane.start.length && (lane.start[i] ?? 0) < to; i++) {
     const x0 = Math.max(left, left + ((lane.start[i] ?? 0) - from) * scale);
     const x1 = Math.min(width - right, left + ((lane.end[i] ?? 0) - from) * scale);
-    if (x1 - x0 < 4 || (lane.count[i] ?? 1) > 1) continue;
+    const isShare = (lane.busy[i] ?? 0) < 0.99 * ((lane.end[i] ?? 0) - (lane.start[i] ?? 0)); // of a span
+    if (x1 - x0 < 4 || (lane.count[i] ?? 1) > 1 || isShare) continue;
     pen.fillStyle = edge;
     pen.globalAlpha = 0.35;
     pen.fillRect(x1 - 0.6, top + inset, 0.6, height - 2 * inset);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -87,8 +88,9 @@ class LaneMaker {
   /// Of every key and span, how long it is there: events are cut where spans end, so that the time
   /// of each key stays as it is.
   void add_spans(RankJson& lane, const std::vector<const RankEvent*>& events) {
-    constexpr std::size_t keys_at_once = 4;
-    const std::size_t spans = std::max<std::size_t>(1, most_slices_ / keys_at_once);
+    std::set<std::size_t> own_keys;
+    for (const RankEvent* event : events) own_keys.insert(keys_.number_of(key_of(*event)));
+    const std::size_t spans = std::max<std::size_t>(1, most_slices_ / own_keys.size());
     const double length_s = end_s_ / static_cast<double>(spans);
     std::map<std::pair<std::size_t, std::size_t>, SpanShare> shares;
     for (const RankEvent* event : events) {
