@@ -40,12 +40,14 @@ const known = new Map([
   ["recomputation", 1],
   ["update", 7],
   ["tensor parallel collectives", 2],
+  ["keys and values", 10],
+  ["all-to-all of experts", 14],
   ["gradients", 0],
   ["gathering weights", 4],
   ["sending", 13],
   ["host", 12],
 ]);
-const free = [8, 9, 10, 14, 15, 6];
+const free = [8, 9, 15, 6];
 const given = new Map<string, number>();
 
 /// A CSS variable. Bubbles are empty; what no list knows gets what is free.
