@@ -70,7 +70,7 @@ PredictView predict_view(const Arguments& given) {
 
 int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
-  if (asks_for_cluster(given)) return predict_on_cluster(request);
+  if (asks_for_cluster(given) || given.has(devices_flag)) return predict_on_cluster(request);
   if (const auto machines = machine_names(given); machines.size() > 1)
     return predict_on_machines(request, machines);
   if (given.has(price_flag))

@@ -70,7 +70,7 @@ int choose_strategy(const Request& request, ClusterRequest& asked, const Trainin
 
 bool asks_for_cluster(const Arguments& given) {
   const auto on = given.value(on_flag);
-  return given.has(parallel_flag) || given.has(devices_flag) || (on && names_cluster(*on));
+  return given.has(parallel_flag) || (on && names_cluster(*on));
 }
 
 int predict_on_cluster(const Request& request) {
