@@ -6,7 +6,7 @@
 namespace strata {
 
 inline constexpr Flag machine_collectives_flag{
-    .name = "collectives", .help = "measure: what NCCL's collectives take among this host's GPUs."};
+    .name = "collectives", .help = "measure: what NCCL takes among this host's GPUs."};
 inline constexpr Flag machine_nccl_flag{.name = "nccl",
                                         .value = "FILE",
                                         .help = "--collectives: the library, else libnccl.so.2.",

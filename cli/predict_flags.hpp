@@ -106,10 +106,9 @@ inline constexpr std::array<Flag, 7> schedule_flags = {
 inline constexpr std::array<std::string_view, 4> attention_choices = {"auto", "sdpa", "eager",
                                                                       "module"};
 inline constexpr std::array<std::string_view, 2> amp_choices = {"bf16", "fp16"};
-inline constexpr Flag framework_flag{
-    .name = "framework",
-    .value = "F",
-    .help = "Whose expected time (strata list frameworks) or none."};
+inline constexpr Flag framework_flag{.name = "framework",
+                                     .value = "F",
+                                     .help = "Whose expected time (strata list frameworks); none."};
 inline constexpr Flag amp_flag{.name = "amp",
                                .value = "TYPE",
                                .help = "Autocast to bf16 or fp16; weights stay in fp32.",
@@ -126,7 +125,7 @@ inline constexpr Flag host_flag{.name = "host",
                                 .help = "Dispatch times: of a calibration, or 1.5x slower.",
                                 .offer = Offer::file};
 inline constexpr Flag require_fit_flag{
-    .name = "require-fit", .help = "Exit with 1 when it does not fit the device's memory."};
+    .name = "require-fit", .help = "Exit with 1 when the device's memory is too small."};
 inline constexpr std::array<Flag, 5> framework_flags = {
     framework_flag, amp_flag, channels_last_flag, attention_flag, host_flag};
 

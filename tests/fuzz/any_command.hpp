@@ -5,9 +5,9 @@
 #include "cli/program.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/base/temporary_folder_test.hpp"
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,23 +26,11 @@ namespace strata::fuzz {
 /// A folder of this process, removed at its end. What was measured on this host is not looked at.
 class WorkFolder {
  public:
-  WorkFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "strata-fuzz-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-    ::setenv("XDG_DATA_HOME", path_.c_str(), 1);
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
+  WorkFolder() { ::setenv("XDG_DATA_HOME", folder_.path().c_str(), 1); }
+  const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  test::TemporaryFolder folder_;
 };
 
 inline std::string path_of(std::string_view name) {

@@ -105,7 +105,7 @@ double ClassTimes::fitted_s(const KernelDims& dims, const GpuRates& gpu) const {
   const double slower = std::pow(coefficients_.back(), missed);
   GpuRates issuing = gpu;
   double& peak = issuing.kernel_flop_per_s[static_cast<std::size_t>(precision_)];
-  peak = std::min(peak * slower, flop_per_issue_ * gpu.issues_per_s);
+  peak = std::min(peak * std::max(slower, 1.0), flop_per_issue_ * gpu.issues_per_s);
   return form_time_s(form_, pass_, precision_, coefficients_, dims, issuing);
 }
 
