@@ -65,6 +65,7 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
   );
   const page = await open("sweep.html");
   const section = await view(page, "sweep");
+  await section.locator("path.line").nth(4 + 2 - 1).waitFor(); // lines first, then fronts, in slices of time
   assert.equal(await section.locator("path.line").count(), 4 + 2);
   assert.equal(await section.locator("rect.heat").count(), 2 * 11); // two batches of one network
   await section.locator("select[aria-label=network]").selectOption("lenet5");
