@@ -19,10 +19,7 @@ std::optional<Occupancy> occupancy_of(const KernelRecord& kernel, const Recorded
     return value == unknown_count ? 0 : value;
   };
   LaunchShape launch;
-  // The first two extents are at most 2^32 each: no product of three would fit.
-  const std::uint64_t plane = std::uint64_t{kernel.block[0]} * kernel.block[1];
-  launch.threads_per_block = static_cast<std::int64_t>(
-      std::min(plane, std::uint64_t{1} << 20) * std::min(std::max(1U, kernel.block[2]), 1U << 20));
+  launch.threads_per_block = launched_count(kernel.block).value_or(0);
   launch.registers_per_thread = number(kernel.registers);
   if (kernel.dynamic_shared_bytes != unknown_count)
     launch.shared_bytes_per_block =

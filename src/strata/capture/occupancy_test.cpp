@@ -61,5 +61,15 @@ TEST(Occupancy, IsNotKnownWithoutTheLaunchOrTheDevice) {
   EXPECT_FALSE(occupancy_of(launch(256, 32, 0), amd));
 }
 
+TEST(LaunchedCount, is_the_product_of_what_was_written_or_nothing) {
+  EXPECT_EQ(launched_count({7, 3, 2}), 42);
+  EXPECT_EQ(launched_count({7, 0, 0}), 7);
+  EXPECT_EQ(launched_count({0, 3, 2}), std::nullopt);
+  constexpr std::uint32_t most = 0xffffffffU;
+  EXPECT_EQ(launched_count({most, 2, 1}), 2 * std::int64_t{most});
+  EXPECT_EQ(launched_count({most, most, 1}), std::nullopt);  // as a fuzz target found
+  EXPECT_EQ(launched_count({most, most, most}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace strata

@@ -3,8 +3,10 @@
 
 #include "strata/capture/name_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,17 @@ struct KernelRecord {
   /// Of a collective: the larger of what a rank hands over and what it gets. Below 0: not known.
   std::int64_t message_bytes = unknown_bytes;
 };
+
+/// Blocks of a grid, or threads of a block; an extent that was not written counts as 1. Nothing:
+/// the first was not written, or there are more than 64 bits hold, which no GPU launches.
+inline std::optional<std::int64_t> launched_count(const std::array<std::uint32_t, 3>& extents) {
+  if (extents[0] == 0) return std::nullopt;
+  std::int64_t all = 1;
+  for (const std::uint32_t extent : extents) {
+    if (__builtin_mul_overflow(all, std::max(1U, extent), &all)) return std::nullopt;
+  }
+  return all;
+}
 
 enum class MemoryKind : std::uint8_t { unknown, pageable, pinned, device, managed, array };
 enum class CopyKind : std::uint8_t {

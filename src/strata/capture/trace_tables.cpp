@@ -83,10 +83,8 @@ void add_kernel_rows(const TraceInput& input, TraceTables& tables) {
     tables.kernels.add(length);
     by_class[{row.kernel_class.name, row.kernel_class.algorithm}].add(length);
     const RecordedDevice* device = device_of(recording.process, kernel.device);
-    const std::uint64_t blocks =
-        std::uint64_t{kernel.grid[0]} * kernel.grid[1] * std::max(1U, kernel.grid[2]);
-    if (device != nullptr && blocks > 0 &&
-        blocks < static_cast<std::uint64_t>(device->multiprocessors)) {
+    const std::optional<std::int64_t> blocks = launched_count(kernel.grid);
+    if (device != nullptr && blocks && *blocks < device->multiprocessors) {
       ++row.few_blocks_calls;
       row.few_blocks_ns += length;
     }

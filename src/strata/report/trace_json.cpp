@@ -262,13 +262,8 @@ TraceDocument step_kernel_json(const StepKernel& kernel, const Profile& profile)
                         {"begin_s", in_seconds(kernel.begin_ns)},
                         {"time_s", in_seconds(launch.time.length_ns())},
                         {"stream", launch.stream}};
-  const auto product = [](const std::array<std::uint32_t, 3>& extents) {
-    std::int64_t all = 1;
-    for (const std::uint32_t extent : extents) all *= std::max<std::uint32_t>(1, extent);
-    return all;
-  };
-  if (launch.grid[0] > 0) json["blocks"] = product(launch.grid);
-  if (launch.block[0] > 0) json["threads_per_block"] = product(launch.block);
+  if (const auto blocks = launched_count(launch.grid)) json["blocks"] = *blocks;
+  if (const auto threads = launched_count(launch.block)) json["threads_per_block"] = *threads;
   if (launch.registers != unknown_count) json["registers_per_thread"] = launch.registers;
   if (launch.static_shared_bytes != unknown_count && launch.dynamic_shared_bytes != unknown_count)
     json["shared_bytes_per_block"] =
