@@ -159,8 +159,10 @@ class NcuReader {
          .block = extents_in(cell("Block Size").empty() ? cell("launch__block_size")
                                                         : cell("Block Size"))});
     rows_.emplace_back();
-    if (recording_.process.pid == 0)
-      recording_.process.pid = static_cast<std::int64_t>(number_in(cell("Process ID")).value_or(0));
+    constexpr double most_pid = 1e15;  // a process beyond is not one
+    if (const auto pid = number_in(cell("Process ID"));
+        recording_.process.pid == 0 && pid && *pid > 0 && *pid < most_pid)
+      recording_.process.pid = static_cast<std::int64_t>(*pid);
     if (recording_.process.command.empty())
       recording_.process.command = printable(cell("Process Name"));
     if (recording_.process.host.empty()) recording_.process.host = printable(cell("Host Name"));
