@@ -5,6 +5,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/object_reader.hpp"
 #include "strata/importers/text_file.hpp"
+#include "strata/machine/cluster_file.hpp"
 
 #include <fmt/ranges.h>
 
@@ -36,6 +37,24 @@ ParallelRun parallel_run_from(const ParallelTruthJson& json, const std::string& 
   return run;
 }
 
+/// Clusters that the set describes, each as its own file would.
+std::map<std::string, Cluster> clusters_from(const ParallelTruthJson& json) {
+  constexpr std::size_t most_clusters = 1000;
+  if (!json.is_object() || json.size() > most_clusters)
+    fail(ErrorKind::input, "truth.clusters: expected an object of up to {} clusters by name",
+         most_clusters);
+  std::map<std::string, Cluster> clusters;
+  for (const auto& [name, cluster] : json.items()) {
+    try {
+      clusters.emplace(name, read_cluster(cluster.dump()));
+    } catch (Error& error) {
+      error.add_context("truth.clusters." + name);
+      throw;
+    }
+  }
+  return clusters;
+}
+
 PredictRequest request_for(const ParallelTruth& truth, const ParallelRun& run) {
   PredictRequest request;
   set_option(request, "optimizer", truth.optimizer);
@@ -49,6 +68,11 @@ PredictRequest request_for(const ParallelTruth& truth, const ParallelRun& run) {
   return request;
 }
 
+Cluster cluster_of(const ParallelTruth& truth, const ParallelRun& run) {
+  const auto described = truth.clusters.find(run.on);
+  return described == truth.clusters.end() ? load_cluster(run.on) : described->second;
+}
+
 /// A network on a cluster with a batch: many strategies were measured of each.
 struct ParallelCase {
   Graph graph;
@@ -57,7 +81,7 @@ struct ParallelCase {
 
   ParallelCase(const ParallelTruth& truth, const ParallelRun& run)
       : graph(load_model(run.model)),
-        cluster(load_cluster(run.on)),
+        cluster(cluster_of(truth, run)),
         model(graph, cluster, request_for(truth, run)) {}
 };
 
@@ -83,6 +107,8 @@ ParallelTruth read_parallel_truth(std::string_view json_text) {
                                                                 : AttentionKernels::eager;
   truth.options = object.text("options");
   if (object.find("fitted_on") != nullptr) truth.fitted_on = object.text("fitted_on");
+  if (const ParallelTruthJson* clusters = object.find("clusters"))
+    truth.clusters = clusters_from(*clusters);
   constexpr std::size_t most_runs = 10000;
   truth.runs = object.list("runs", most_runs, parallel_run_from);
   object.finish();

@@ -4,6 +4,7 @@
 #include "strata/api/parallel.hpp"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ namespace strata {
 
 struct ParallelRun {
   std::string model;     ///< as load_model takes it
-  std::string on;        ///< as load_cluster takes it
+  std::string on;        ///< a cluster of the set, or as load_cluster takes it
   std::string strategy;  ///< as parse_strategy takes it
   std::int64_t batch = 0, sequence = 0;
   double time_s = 0;
@@ -24,7 +25,8 @@ struct ParallelTruth {
   std::string name, framework, what, fitted_on;
   std::string dtype, optimizer;
   AttentionKernels attention = AttentionKernels::automatic;
-  std::string options;  ///< of every strategy
+  std::string options;                      ///< of every strategy
+  std::map<std::string, Cluster> clusters;  ///< that the file describes
   std::vector<ParallelRun> runs;
 };
 

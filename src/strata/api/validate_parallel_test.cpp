@@ -39,6 +39,33 @@ TEST(ParallelTruthFile, of_ones_own_is_predicted_as_a_set_that_ships) {
   }
 }
 
+TEST(ParallelTruthFile, describes_clusters_of_its_own) {
+  std::string text = two_runs;
+  const std::string on = R"("on": "4xa100-80gb", "strategy": "dp=4")";
+  text.replace(text.find(on), on.size(), R"("on": "slow", "strategy": "dp=1,tp=4")");
+  const std::string runs = "\"runs\": [";
+  const auto with_link = [&](const std::string& rate) {
+    std::string file = text;
+    return file.insert(file.find(runs),
+                       R"("clusters": {"slow": {"strata_cluster": 1, "machine": "a100-80gb",
+      "devices_per_node": 4, "inside": {"bandwidth_bytes_per_s": )" +
+                           rate + R"(, "source": "made up"}}}, )");
+  };
+  const auto time_with = [&](const std::string& rate) {
+    const auto expected = validate(read_parallel_truth(with_link(rate)));
+    EXPECT_EQ(expected[0].left_out, "");
+    return expected[0].expected.time_s;
+  };
+  EXPECT_GT(time_with("10e9"), 1.5 * time_with("300e9"));
+  try {
+    read_parallel_truth(with_link("0"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("truth.clusters.slow"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ParallelTruthFile, wrong_values_are_refused_by_their_place) {
   const auto refusal = [](std::string from, std::string to) {
     std::string text = two_runs;
