@@ -40,7 +40,7 @@ const known = new Map([
   ["recomputation", 1],
   ["update", 7],
   ["tensor parallel collectives", 2],
-  ["keys and values", 10],
+  ["context parallel exchanges", 10],
   ["all-to-all of experts", 14],
   ["gradients", 0],
   ["gathering weights", 4],

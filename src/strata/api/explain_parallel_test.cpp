@@ -77,6 +77,9 @@ TEST(ParallelChanges, share_sequences_and_experts_where_the_network_has_them) {
   EXPECT_FALSE(has("dp=2,ep=2", network, "ep=4"));   // of 2 ranks
   EXPECT_TRUE(has("dp=4,cp=2", network, "cp=4,dp=2"));
   EXPECT_FALSE(has("dp=4,cp=4", network, "cp=8,dp=2"));
+  EXPECT_TRUE(has("dp=4,cp=2", network, "exchange=all-to-all"));
+  EXPECT_TRUE(has("dp=4,cp=2,exchange=all-to-all", network, "exchange=ring"));
+  EXPECT_FALSE(has("dp=8", network, "exchange=all-to-all"));
   EXPECT_FALSE(has("dp=8", {}, "ep=2"));
   EXPECT_FALSE(has("dp=8", {}, "cp=2,dp=4"));
 }

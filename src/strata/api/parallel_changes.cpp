@@ -122,6 +122,11 @@ std::vector<ChangedStrategy> strategy_changes(const Strategy& now, bool keeps_sc
       s.context *= 2;
       s.data /= 2;
     });
+  for (const ContextExchange exchange : {ContextExchange::ring, ContextExchange::all_to_all}) {
+    if (now.context == 1) break;
+    with(fmt::format("exchange={}", name_of(exchange)),
+         [&](Strategy& s) { s.exchange = exchange; });
+  }
   if (now.weight_ranks() > 1) with("overlap=yes", [](Strategy& s) { s.overlaps_gradients = true; });
   add_schedules(changes, now);
   return changes;

@@ -153,15 +153,16 @@ TEST(ExpertParallel, goes_with_tensor_parallelism_inside_each_expert) {
   EXPECT_NEAR(one.sent().experts_bytes, 4 * 2 * words * mixtral_width * 2 * 3 / 4, 1);
 }
 
+std::string refusal(const Graph& graph, const std::string& split, const char* on) {
+  try {
+    outcome_of(graph, on, split, in_bf16(24, 1024));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 TEST(ExpertParallel, is_refused_with_a_reason) {
-  const auto refusal = [](const Graph& graph, const std::string& split, const char* on) {
-    try {
-      outcome_of(graph, on, split, in_bf16(24, 1024));
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
   EXPECT_NE(refusal(load_model("gpt2:layers=2"), "dp=4,ep=4", "4xh100-sxm").find("has no experts"),
             std::string::npos);
   EXPECT_NE(
@@ -183,6 +184,27 @@ TEST(ContextParallel, keys_and_values_go_round_once_forward_and_with_gradients_b
     EXPECT_NEAR(one.sent().context_bytes, 3 * layers * keys_and_values * (ranks - 1) / ranks, 1)
         << split;
   }
+}
+
+// Queries, keys, values and the result leave once forward, and their gradients once backward.
+TEST(ContextParallel, positions_are_exchanged_for_heads_and_back) {
+  constexpr std::int64_t layers = 3, length = 8192;
+  const Graph graph = load_model("llama2_7b:layers=3,width=2048,heads=16,kv_heads=4,ffn=4096");
+  for (const auto& [split, ranks, tensor, times] :
+       {std::tuple{"cp=4", 4, 1, 2}, std::tuple{"cp=2,tp=2,sp=yes", 2, 2, 2},
+        std::tuple{"cp=4,recompute=full", 4, 1, 3}}) {
+    const std::string on = std::to_string(ranks * tensor) + "xh100-sxm";
+    const Outcome one =
+        outcome_of(graph, on, std::string(split) + ",exchange=all-to-all", in_bf16(1, length));
+    const double moved = 2.0 * length * (2 * 2048 + 2 * 2048 / 16 * 4) / tensor / ranks;
+    EXPECT_NEAR(one.sent().context_bytes, times * layers * moved * (ranks - 1) / ranks, 1) << split;
+  }
+  EXPECT_NE(refusal(graph, "cp=8,exchange=all-to-all", "8xh100-sxm")
+                .find("4 heads of keys and values on a rank, which 8 does not divide"),
+            std::string::npos);
+  EXPECT_NE(refusal(graph, "cp=4,tp=2,exchange=all-to-all", "8xh100-sxm")
+                .find("2 heads of keys and values on a rank, which 4 does not divide"),
+            std::string::npos);
 }
 
 // What runs again in backward fetches its keys and values again.
@@ -217,6 +239,12 @@ TEST(ContextParallel, the_work_of_all_ranks_is_that_of_one) {
     EXPECT_EQ(shared.parameters(), one.parameters());
     EXPECT_LE(shared.summary.limit_s, shared.summary.result.time_s);
     EXPECT_GT(shared.summary.limit_s, one.summary.limit_s / ranks * 0.95);
+    // The same work with other exchanges.
+    const Outcome heads =
+        outcome_of(graph, text + "xh100-sxm", "exchange=all-to-all,cp=" + text, request);
+    EXPECT_NEAR(heads.summary.result.iteration.mean().compute_s,
+                shared.summary.result.iteration.mean().compute_s, 1e-12);
+    EXPECT_EQ(heads.costs.units[2].saved_bytes, shared.costs.units[2].saved_bytes);
   }
 }
 
@@ -251,18 +279,23 @@ TEST(ContextParallel, encoders_and_decoders_share_their_sequences_and_others_say
 
 // Long sequences are shared, and experts spread, only where the network has them.
 TEST(ContextParallel, the_search_tries_what_the_network_has) {
-  const auto tried = [](const Graph& graph, const PredictRequest& request) {
+  std::set<ContextExchange> exchanges;
+  const auto tried = [&](const Graph& graph, const PredictRequest& request) {
     const Cluster cluster = load_cluster("8xh100-sxm");
     ParallelModel model(graph, cluster, request);
     std::set<std::pair<std::int64_t, std::int64_t>> found;
-    for (const StrategyOutcome& one : model.choose().search.outcomes)
+    for (const StrategyOutcome& one : model.choose().search.outcomes) {
       found.emplace(one.strategy.context, one.strategy.expert);
+      exchanges.insert(one.strategy.exchange);
+    }
     return found;
   };
   using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;
   const Graph gpt2 = load_model("gpt2:layers=2,positions=16384");
   EXPECT_EQ(tried(gpt2, in_bf16(2, 1024)), (Pairs{{1, 1}}));
+  EXPECT_EQ(exchanges.size(), 1U);
   EXPECT_EQ(tried(gpt2, in_bf16(2, 16384)), (Pairs{{1, 1}, {2, 1}, {4, 1}}));
+  EXPECT_EQ(exchanges.size(), 2U);
   EXPECT_EQ(tried(mixtral(1), in_bf16(8, 1024)), (Pairs{{1, 1}, {1, 2}, {1, 4}, {1, 8}}));
 }
 

@@ -159,6 +159,18 @@ class PositionRules {
   ExpertList experts_;
 };
 
+/// With all-to-alls each rank gets whole heads, of keys and values, too.
+void check_heads(const Node& node, std::int64_t ranks) {
+  const auto& attention = std::get<Attention>(static_cast<const AnyOperator&>(node.op));
+  const std::int64_t shared = attention.kv_heads > 0 ? attention.kv_heads : attention.heads;
+  if (attention.heads % ranks == 0 && shared % ranks == 0) return;
+  const bool is_of_keys = attention.heads % ranks == 0;
+  fail(ErrorKind::unsupported,
+       "cp={},exchange=all-to-all: {} has {} heads{} on a rank, which {} does not divide", ranks,
+       node.name, is_of_keys ? shared : attention.heads, is_of_keys ? " of keys and values" : "",
+       ranks);
+}
+
 void check_length(const Graph& graph, std::int64_t length, std::int64_t ranks, bool is_causal) {
   // Causal attention has more work for later positions: rank i takes parts i and 2c − 1 − i of 2c.
   const std::int64_t parts = is_causal ? 2 * ranks : ranks;
@@ -183,7 +195,8 @@ std::optional<std::string> sequence_length(const Graph& graph, const Binding& bi
   return std::nullopt;
 }
 
-ContextSplit split_context(const Graph& graph, const Binding& binding, std::int64_t ranks) {
+ContextSplit split_context(const Graph& graph, const Binding& binding, std::int64_t ranks,
+                           ContextExchange exchange) {
   const auto length = sequence_length(graph, binding);
   if (!length)
     fail(ErrorKind::unsupported,
@@ -200,10 +213,11 @@ ContextSplit split_context(const Graph& graph, const Binding& binding, std::int6
     fail(ErrorKind::unsupported,
          "cp={}: {} has no attention, whose keys and values could go round the ranks", ranks,
          graph.name);
-  check_length(graph, binding.at(*length), ranks, is_causal);
+  const bool has_rings = exchange == ContextExchange::ring;
+  check_length(graph, binding.at(*length), ranks, is_causal && has_rings);
   const Positions positions(graph, binding, *length, ranks);
   const PositionRules rules(graph, positions);
-  ContextSplit split{.length = *length, .rings = {}, .has_pairs = {}};
+  ContextSplit split{.length = *length, .attention = {}, .has_pairs = {}};
   split.has_pairs.resize(graph.nodes.size());
   for (NodeId id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
@@ -212,14 +226,16 @@ ContextSplit split_context(const Graph& graph, const Binding& binding, std::int6
            "cp={}: {} ({}) works on several positions at once, so that no rank can have a share of "
            "the sequence; only attention may",
            ranks, node.name, name_of(node.op));
-    const bool is_ring =
+    const bool is_over_all =
         std::holds_alternative<Attention>(node.op) && positions.of(node.inputs[1]).any();
-    if (is_ring) split.rings.push_back(id);
+    if (is_over_all && !has_rings) check_heads(node, ranks);
+    if (is_over_all) split.attention.push_back(id);
     split.has_pairs[id] =
-        is_ring || std::any_of(node.outputs.begin(), node.outputs.end(),
-                               [&](TensorId output) { return positions.of(output).count() > 1; });
+        is_over_all || std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
+          return positions.of(output).count() > 1;
+        });
   }
-  if (split.rings.empty())
+  if (split.attention.empty())
     fail(ErrorKind::unsupported, "cp={}: no attention of {} is over the sequence", ranks,
          graph.name);
   return split;

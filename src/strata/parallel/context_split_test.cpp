@@ -27,9 +27,10 @@ Graph attention_and(const std::function<TensorId(SequenceBuilder&, TensorId)>& m
 
 TensorId nothing_more(SequenceBuilder& /*b*/, TensorId x) { return x; }
 
-std::string context_refusal(const Graph& graph, std::int64_t ranks, std::int64_t length = 64) {
+std::string context_refusal(const Graph& graph, std::int64_t ranks, std::int64_t length = 64,
+                            ContextExchange exchange = ContextExchange::ring) {
   try {
-    split_context(graph, {{"batch", 2}, {"seq", length}}, ranks);
+    split_context(graph, {{"batch", 2}, {"seq", length}}, ranks, exchange);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
     return error.what();
@@ -48,9 +49,9 @@ TEST(ContextSplit, layers_that_work_on_each_position_by_itself_are_shared) {
   });
   const ContextSplit split = split_context(graph, {{"batch", 2}, {"seq", 64}}, 4);
   EXPECT_EQ(split.length, "seq");
-  ASSERT_EQ(split.rings.size(), 1U);
-  EXPECT_EQ(graph.nodes[split.rings[0]].name, "attention");
-  EXPECT_TRUE(split.has_pairs[split.rings[0]]);
+  ASSERT_EQ(split.attention.size(), 1U);
+  EXPECT_EQ(graph.nodes[split.attention[0]].name, "attention");
+  EXPECT_TRUE(split.has_pairs[split.attention[0]]);
   EXPECT_EQ(std::count(split.has_pairs.begin(), split.has_pairs.end(), true), 1);
 }
 
@@ -150,6 +151,16 @@ TEST(ContextSplit, ranks_divide_the_length_and_twice_where_attention_is_causal) 
   EXPECT_NE(context_refusal(attention_and(nothing_more, true), 4, 60)
                 .find("that 8 divides (causal attention is balanced"),
             std::string::npos);
+}
+
+// All positions of a head are on one rank: causal attention is balanced, and heads are not cut.
+TEST(ContextSplit, ranks_that_exchange_heads_divide_them) {
+  const auto heads = ContextExchange::all_to_all;
+  EXPECT_EQ(context_refusal(attention_and(nothing_more, true), 4, 60, heads), "");
+  EXPECT_NE(context_refusal(attention_and(nothing_more), 8, 64, heads)
+                .find("attention has 4 heads on a rank, which 8 does not divide"),
+            std::string::npos);
+  EXPECT_EQ(context_refusal(attention_and(nothing_more), 8, 64), "");
 }
 
 TEST(ContextSplit, fixed_lengths_and_networks_without_attention_are_refused) {

@@ -10,8 +10,22 @@ LinkUse ring_exchange(const Cluster& cluster, const Strategy& strategy, double b
   const auto ranks = static_cast<double>(strategy.context);
   const double of_step = (is_backward ? 2 : 1) * bytes / ranks;
   const double step_s = ring_step_time_s(cluster, strategy.context_group(), of_step);
-  return {.time_s = (ranks - 1) * std::max(0.0, step_s - busy_s / ranks),
-          .sent_bytes = (ranks - 1) * of_step};
+  const double waits_s = std::max(0.0, step_s - busy_s / ranks);
+  return {.time_s = (ranks - 1) * waits_s,
+          .sent_bytes = (ranks - 1) * of_step,
+          .hidden_s = (ranks - 1) * (step_s - waits_s)};
+}
+
+LinkUse head_exchange(const Cluster& cluster, const Strategy& strategy,
+                      std::span<const double> bytes) {
+  const RankGroup group = strategy.context_group();
+  LinkUse all;
+  for (const double whole : bytes) {
+    const double own = whole / static_cast<double>(strategy.context);
+    all += {.time_s = collective_time_s(cluster, group, CollectiveKind::all_to_all, own),
+            .sent_bytes = sent_bytes(CollectiveKind::all_to_all, group.size, own)};
+  }
+  return all;
 }
 
 LinkUse expert_exchange(const Cluster& cluster, const Strategy& strategy, double bytes) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,29 @@ TEST(Exchanges, a_ring_is_hidden_behind_attention_as_far_as_it_goes) {
       const LinkUse use = ring_exchange(two_nodes(), strategy, bytes, busy_s, false);
       EXPECT_NEAR(busy_s + use.time_s, ring_by_hand(ranks, busy_s, transfer_s), 1e-12);
       EXPECT_NEAR(use.sent_bytes, bytes * (ranks - 1) / ranks, 1e-6);
+      EXPECT_NEAR(use.time_s + use.hidden_s, (ranks - 1) * transfer_s, 1e-12);
       EXPECT_NEAR(ring_exchange(two_nodes(), strategy, bytes, busy_s, true).sent_bytes,
                   2 * bytes * (ranks - 1) / ranks, 1e-6);
     }
+  }
+}
+
+// Jacobs et al. 2023: of a sequence of N words with h features, each of P ranks sends 3Nh/P for
+// queries, keys and values, Nh/P for the result; the part for itself stays.
+TEST(Exchanges, positions_are_exchanged_for_heads) {
+  const double of_sequence = 64e6;  // N·h in 16 bits
+  const std::array<double, 4> alike = {of_sequence, of_sequence, of_sequence, of_sequence};
+  for (const int ranks : {2, 4, 8}) {
+    const Strategy strategy = parse_strategy("exchange=all-to-all,cp=" + std::to_string(ranks));
+    const double sent = 4 * of_sequence / ranks * (ranks - 1) / ranks;
+    const LinkUse use = head_exchange(two_nodes(), strategy, alike);
+    EXPECT_NEAR(use.sent_bytes, sent, 1e-6);
+    // Four all-to-alls, each with its start.
+    EXPECT_NEAR(use.time_s,
+                4 * collective_time_s(two_nodes(), strategy.context_group(),
+                                      CollectiveKind::all_to_all, of_sequence / ranks),
+                1e-12);
+    EXPECT_GT(use.time_s, sent / 400e9);
   }
 }
 

@@ -101,7 +101,7 @@ bool StrategyPlanner::keeps_scores() {
 
 const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {
   const std::int64_t micro_batch = samples_ / strategy.data / strategy.micro_batches;
-  const CostKey key{strategy.tensor, strategy.context,           strategy.expert,
+  const CostKey key{strategy.tensor, strategy.context,           strategy.exchange, strategy.expert,
                     micro_batch,     strategy.sequence_parallel, strategy.recompute};
   const auto known = costs_.find(key);
   if (known != costs_.end()) return known->second;

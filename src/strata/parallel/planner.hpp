@@ -65,8 +65,8 @@ class StrategyPlanner {
   std::int64_t samples_ = 0;
   std::map<std::int64_t, SplitGraph> splits_;
   std::map<std::int64_t, Error> refusals_;  // of splits
-  using CostKey =
-      std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, RankRecompute>;
+  using CostKey = std::tuple<std::int64_t, std::int64_t, ContextExchange, std::int64_t,
+                             std::int64_t, bool, RankRecompute>;
   std::map<CostKey, RankCosts> costs_;
 };
 

@@ -10,6 +10,7 @@
 #include "strata/predict/expected/kernel_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -55,6 +56,9 @@ struct MicroBatch {
   MicroBatch(const MicroBatch&) = delete;
   MicroBatch& operator=(const MicroBatch&) = delete;
 };
+
+/// Of queries, keys, values and the result.
+using AttentionBytes = std::array<double, 4>;
 
 using MicroBatches = std::vector<std::unique_ptr<const MicroBatch>>;
 
@@ -156,9 +160,8 @@ class CostSheet {
           add_link(id, &LayerTraffic::tensor, tensor_use(split_.collectives[i]));
       }
     }
-    if (const auto found = ring_bytes_.find(step.node); found != ring_bytes_.end())
-      add_link(id, &LayerTraffic::context,
-               ring_exchange(cluster_, strategy_, found->second, busy_s_[id], is_backward));
+    if (const auto found = attention_bytes_.find(step.node); found != attention_bytes_.end())
+      add_link(id, &LayerTraffic::context, attention_use(found->second, busy_s_[id], is_backward));
     if (const auto found = expert_bytes_.find(step.node); found != expert_bytes_.end())
       add_link(id, &LayerTraffic::experts, expert_exchange(cluster_, strategy_, found->second));
   }
@@ -166,16 +169,28 @@ class CostSheet {
   void add_link(StepId id, LinkUse LayerTraffic::*purpose, const LinkUse& use) {
     const Step& step = whole_.program.steps[id];
     UnitCost& unit = result_.units[unit_of(id)];
-    const auto parts =
-        static_cast<double>(purpose == &LayerTraffic::context ? strategy_.context - 1 : 1);
-    const Section section = Section::call(parts * collective_dispatch_s, use.time_s);
+    const auto calls = static_cast<double>(purpose != &LayerTraffic::context ? 1
+                                           : has_rings()                     ? strategy_.context - 1
+                                                                             : 4);
+    const Section section = Section::call(calls * collective_dispatch_s, use.time_s);
     section_of(step, unit) = section_of(step, unit).then(section);
     traffic_of(step, unit).*purpose += use;
-    const bool is_again = purpose == &LayerTraffic::context && step.pass == Pass::forward &&
-                          !step.is_recomputed && recomputes(step.node);
+    // Attention that is done again needs the keys and values of others again; of its own heads a
+    // rank has kept them.
+    const bool is_again = purpose == &LayerTraffic::context && has_rings() &&
+                          step.pass == Pass::forward && !step.is_recomputed &&
+                          recomputes(step.node);
     if (!is_again) return;
     unit.backward = section.then(unit.backward);
     unit.backward_traffic.*purpose += use;
+  }
+
+  bool has_rings() const { return strategy_.exchange == ContextExchange::ring; }
+
+  LinkUse attention_use(const AttentionBytes& bytes, double busy_s, bool is_backward) const {
+    return has_rings()
+               ? ring_exchange(cluster_, strategy_, bytes[1] + bytes[2], busy_s, is_backward)
+               : head_exchange(cluster_, strategy_, bytes);
   }
 
   LinkUse tensor_use(const NodeCollective& collective) const {
@@ -190,17 +205,21 @@ class CostSheet {
             2 * sent_bytes(CollectiveKind::all_gather, group.size, bytes)};
   }
 
-  /// Keys and values of a ring, for the whole sequence; words that go to experts, of all of them.
-  /// Both lie twice in memory while they come and go, keys and values with their gradients.
+  /// What attention reads and makes, for the whole sequence; words that go to experts, of all of
+  /// them. They lie twice in memory while they come and go; those of a ring with their gradients.
   void list_exchanges() {
     const auto bytes_of = [&](NodeId of, TensorId tensor) {
       return static_cast<double>(run_of(of).bound.tensors[tensor].bytes);
     };
     double most = 0;
-    for (const NodeId id : views_.rings) {
+    for (const NodeId id : views_.attention) {
       const Node& node = split_.graph.nodes[id];
-      ring_bytes_[id] = bytes_of(id, node.inputs[1]) + bytes_of(id, node.inputs[2]);
-      most = std::max(most, 4 * ring_bytes_[id] / static_cast<double>(strategy_.context));
+      const AttentionBytes bytes = {bytes_of(id, node.inputs[0]), bytes_of(id, node.inputs[1]),
+                                    bytes_of(id, node.inputs[2]), bytes_of(id, node.outputs[0])};
+      attention_bytes_[id] = bytes;
+      const double moved =
+          has_rings() ? 4 * (bytes[1] + bytes[2]) : 2 * (bytes[0] + bytes[1] + bytes[2]);
+      most = std::max(most, moved / static_cast<double>(strategy_.context));
     }
     for (const ExpertLayer& layer : views_.experts.layers) {
       const auto kept = static_cast<std::size_t>(layer.count / strategy_.expert);
@@ -284,10 +303,10 @@ class CostSheet {
     }
     result_.units.back().saved_bytes += whole_.memory.saved_by_loss;
     result_.working_bytes = working_bytes_of(whole_.memory);
-    if (!views_.rings.empty())  // scores that are written out are of all keys
+    if (!views_.attention.empty())  // scores that are written out are of all keys
       result_.working_bytes =
           std::max(result_.working_bytes,
-                   working_bytes_of(run_of(views_.rings[0]).memory) / strategy_.context);
+                   working_bytes_of(run_of(views_.attention[0]).memory) / strategy_.context);
     for (std::size_t i = 0; i < units_.units.size(); ++i) {
       if (units_.units[i].has_output)
         result_.units[i].boundary_bytes = whole_.bound.tensors[units_.units[i].output].bytes;
@@ -303,7 +322,8 @@ class CostSheet {
   UnitList units_;
   std::vector<double> busy_s_;                          // of each step
   std::map<NodeId, std::vector<std::size_t>> of_node_;  // its collectives
-  std::map<NodeId, double> ring_bytes_, expert_bytes_;  // that it exchanges
+  std::map<NodeId, AttentionBytes> attention_bytes_;    // that it exchanges
+  std::map<NodeId, double> expert_bytes_;
   RankCosts result_;
 };
 

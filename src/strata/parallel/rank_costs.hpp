@@ -30,9 +30,11 @@ struct RankEngine {
 /// Time for which the kernels of a rank wait for others, and the bytes that it sends for that.
 struct LinkUse {
   double time_s = 0, sent_bytes = 0;
+  double hidden_s = 0;  ///< for which its link is busy behind kernels, besides
   LinkUse& operator+=(const LinkUse& other) {
     time_s += other.time_s;
     sent_bytes += other.sent_bytes;
+    hidden_s += other.hidden_s;
     return *this;
   }
 };
@@ -40,7 +42,7 @@ struct LinkUse {
 /// What layers exchange while they compute.
 struct LayerTraffic {
   LinkUse tensor;   ///< collectives of tensor parallelism
-  LinkUse context;  ///< keys and values that go round, beyond attention's own time
+  LinkUse context;  ///< for attention over the sequence, beyond attention's own time
   LinkUse experts;  ///< words that go to experts of other ranks, and back
   double time_s() const { return tensor.time_s + context.time_s + experts.time_s; }
   LayerTraffic& operator+=(const LayerTraffic& other) {
@@ -102,7 +104,7 @@ struct RankCosts {
   std::int64_t working_bytes = 0;   ///< the most that steps make for one another
   std::int64_t peak_bytes = 0;      ///< of an iteration of one rank and one micro-batch
   std::int64_t other_bytes = 0;     ///< inputs, tables
-  std::int64_t exchange_bytes = 0;  ///< that go round or to experts and come from there, at once
+  std::int64_t exchange_bytes = 0;  ///< for attention and experts of other ranks, at once
 };
 
 /// `binding` gives every size, with the samples of one micro-batch. Errors (unsupported): the

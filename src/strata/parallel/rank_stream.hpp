@@ -21,7 +21,7 @@ struct RankTime {
   double recompute_s = 0;   ///< kernels that run again
   double update_s = 0;      ///< the optimizer's
   double tensor_s = 0;      ///< collectives of tensor parallelism
-  double context_s = 0;     ///< waiting for keys and values of other ranks
+  double context_s = 0;     ///< waiting for what attention needs of other ranks
   double experts_s = 0;     ///< sending words to experts and back
   double gradients_s = 0;   ///< sums of gradients that outlast backward, and what they slow down
   double parameters_s = 0;  ///< gathering weights (ZeRO)
@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 11> rank_time_names = {"compute",
                                                                      "recomputation",
                                                                      "update",
                                                                      "tensor parallel collectives",
-                                                                     "keys and values",
+                                                                     "context parallel exchanges",
                                                                      "all-to-all of experts",
                                                                      "gradients",
                                                                      "gathering weights",
@@ -97,8 +97,8 @@ class RankStream {
   /// `is_last`: gradients are complete, and their sums over ranks can begin.
   void backward(const LayerChunk& chunk, std::uint32_t micro, bool is_last);
   void weight_gradients(const LayerChunk& chunk, std::uint32_t micro, bool is_last);
-  /// Counts bytes to another stage; returns when they leave.
-  double send(double bytes);
+  /// Counts bytes to another stage, which have the link for `transit_s`; returns when they leave.
+  double send(double bytes, double transit_s);
 
   void end_gradients();  ///< waits for sums that have not come to an end
   void sum_shared(double time_s, double sent_bytes);
@@ -118,7 +118,8 @@ class RankStream {
     RankGroup group;
     double bytes = 0;
   };
-  /// Runs a section on the device; the time of `traffic` is part of it.
+  /// Runs a section on the device; the time of `traffic` is part of it. What goes on beside it on
+  /// the same link stands still meanwhile.
   void run(const Section& section, const LayerTraffic& traffic, double recompute_s);
   void run_unit(std::size_t unit, std::uint32_t micro, bool is_backward);
   void collect(std::int64_t gradient_bytes, const WeightCost& experts);
@@ -135,6 +136,13 @@ class RankStream {
   void note_beside(double RankTime::*part, std::string_view what, std::string_view unit,
                    double begin_s, double end_s);
   bool goes_by_unit() const;
+  /// Begins to communicate beside kernels, as soon as what came before is through.
+  void communicate(const RankGroup& group, double from_s, double time_s, double RankTime::*part,
+                   std::string_view what, std::string_view unit);
+  /// What of `traffic` is on the link that goes on beside kernels.
+  double busy_link_s(const LayerTraffic& traffic) const;
+  /// Kernels have the link for `busy_s` of the time between the two.
+  void give_way(double begin_s, double end_s, double busy_s);
 
   const RankCosts& costs_;
   const Strategy& strategy_;
@@ -143,9 +151,12 @@ class RankStream {
   bool wants_events_;
   RankClock clock_;
   double communication_s_ = 0;  // until then its stream is busy
+  bool uses_network_ = false;   // that communication; else the links of a node
+  std::size_t beside_ = 0;      // its event, plus one
   double reducing_s_ = 0;       // all sums of gradients together
   Bucket weights_, experts_;    // gradients of experts are summed over fewer ranks
   double may_gather_s_ = 0;     // one unit is gathered ahead
+  LayerTraffic last_;           // of the unit that runs then
   RankTime time_;
   RankTraffic traffic_;
   RankTime noted_;  // what is in events

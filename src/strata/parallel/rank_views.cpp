@@ -15,7 +15,8 @@ class ViewMaker {
  public:
   ViewMaker(const SplitGraph& split, const Binding& binding, const Strategy& strategy)
       : split_(split), binding_(binding), strategy_(strategy) {
-    if (strategy.context > 1) context_ = split_context(split.graph, binding, strategy.context);
+    if (strategy.context > 1)
+      context_ = split_context(split.graph, binding, strategy.context, strategy.exchange);
     if (strategy.expert > 1) {
       views_.experts = find_experts(split.graph);
       check_experts(split.graph, views_.experts, strategy.expert);
@@ -29,7 +30,7 @@ class ViewMaker {
     const std::size_t nodes = split_.graph.nodes.size();
     views_.nodes.resize(nodes);
     for (NodeId id = 0; id < nodes; ++id) views_.nodes[id] = view_of(id);
-    views_.rings = std::move(context_.rings);
+    views_.attention = std::move(context_.attention);
     return std::move(views_);
   }
 
@@ -51,7 +52,8 @@ class ViewMaker {
 
   NodeView view_of(NodeId id) {
     if (strategy_.context > 1 && context_.has_pairs[id]) {
-      const bool is_ring = std::holds_alternative<Attention>(split_.graph.nodes[id].op);
+      const bool is_ring = std::holds_alternative<Attention>(split_.graph.nodes[id].op) &&
+                           strategy_.exchange == ContextExchange::ring;
       return {.run = run_of(1, 1),
               .share = 1 / static_cast<double>(strategy_.context),
               .parts = is_ring ? strategy_.context : 1};

@@ -22,10 +22,10 @@ struct NodeView {
 };
 
 struct RankViews {
-  std::vector<Binding> runs;    ///< sizes of the network; the first is that of most nodes
-  std::vector<NodeView> nodes;  ///< by node
-  std::vector<NodeId> rings;    ///< attention whose keys and values go round the context ranks
-  ExpertList experts;           ///< where they are spread over ranks
+  std::vector<Binding> runs;      ///< sizes of the network; the first is that of most nodes
+  std::vector<NodeView> nodes;    ///< by node
+  std::vector<NodeId> attention;  ///< for which the ranks of a sequence exchange
+  ExpertList experts;             ///< where they are spread over ranks
 
   const NodeView& of(NodeId node) const { return node == no_node ? everything_ : nodes[node]; }
 

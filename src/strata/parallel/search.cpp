@@ -113,7 +113,11 @@ std::vector<Strategy> legal_strategies(const Cluster& cluster, std::int64_t samp
         ranks.data = rest / context;
         for (const std::int64_t expert : expert_choices(network.experts, ranks.weight_ranks())) {
           ranks.expert = expert;
-          add_variants(all, ranks, cluster, samples, space);
+          for (const ContextExchange exchange :
+               {ContextExchange::ring, ContextExchange::all_to_all}) {
+            ranks.exchange = exchange;
+            add_variants(all, ranks, cluster, samples, space);
+          }
         }
       }
     }

@@ -18,6 +18,7 @@ constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::array<std::string_view, 4> schedule_names = {"gpipe", "1f1b", "interleaved",
                                                             "zero-bubble"};
 constexpr std::array<std::string_view, 3> rank_recompute_names = {"none", "selective", "full"};
+constexpr std::array<std::string_view, 2> exchange_names = {"ring", "all-to-all"};
 constexpr std::array<std::string_view, 2> balance_names = {"layers", "time"};
 constexpr std::array<std::string_view, 2> truth_names = {"no", "yes"};
 
@@ -70,6 +71,8 @@ void set_part(Strategy& strategy, std::string_view name, std::string_view value)
     strategy.overlaps_gradients = choice_of(name, value, truth_names) == 1;
   } else if (same_name(name, "balance")) {
     strategy.balances_time = choice_of(name, value, balance_names) == 1;
+  } else if (same_name(name, "exchange")) {
+    strategy.exchange = static_cast<ContextExchange>(choice_of(name, value, exchange_names));
   } else if (same_name(name, "recompute")) {
     strategy.recompute = static_cast<RankRecompute>(choice_of(name, value, rank_recompute_names));
   } else if (same_name(name, "schedule")) {
@@ -106,6 +109,9 @@ std::string_view name_of(PipelineSchedule schedule) {
 std::string_view name_of(RankRecompute recompute) {
   return rank_recompute_names[static_cast<std::size_t>(recompute)];
 }
+std::string_view name_of(ContextExchange exchange) {
+  return exchange_names[static_cast<std::size_t>(exchange)];
+}
 
 std::vector<std::string> strategy_counts() {
   std::vector<std::string> names;
@@ -114,7 +120,7 @@ std::vector<std::string> strategy_counts() {
 }
 
 std::vector<std::string> strategy_choices() {
-  return {"sp", "recompute", "schedule", "overlap", "balance"};
+  return {"sp", "recompute", "schedule", "exchange", "overlap", "balance"};
 }
 
 Strategy parse_strategy(std::string_view text) {
@@ -136,6 +142,8 @@ std::string to_text(const Strategy& strategy) {
   std::string text = fmt::format("dp={},tp={},pp={},micro={}", strategy.data, strategy.tensor,
                                  strategy.pipeline, strategy.micro_batches);
   if (strategy.context > 1) text += fmt::format(",cp={}", strategy.context);
+  if (strategy.exchange != ContextExchange::ring)
+    text += fmt::format(",exchange={}", name_of(strategy.exchange));
   if (strategy.expert > 1) text += fmt::format(",ep={}", strategy.expert);
   if (strategy.chunks > 1) text += fmt::format(",v={}", strategy.chunks);
   if (strategy.zero > 0) text += fmt::format(",zero={}", strategy.zero);
@@ -162,6 +170,8 @@ std::string reason_against(const Strategy& s, const Cluster& cluster, std::int64
   if (s.weight_ranks() % s.expert != 0)
     return fmt::format("ep={} must divide dp x cp = {}: experts are spread over those ranks",
                        s.expert, s.weight_ranks());
+  if (s.exchange == ContextExchange::all_to_all && s.context == 1)
+    return "exchange=all-to-all is among cp, and cp is 1";
   if (s.sequence_parallel && s.tensor == 1) return "sp splits over tp, and tp is 1";
   return pipeline_reason(s);
 }

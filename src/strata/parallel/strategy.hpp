@@ -27,10 +27,17 @@ enum class RankRecompute : std::uint8_t {
 };
 std::string_view name_of(RankRecompute recompute);
 
+/// How the ranks that share a sequence bring every query to all keys and values.
+enum class ContextExchange : std::uint8_t {
+  ring,        ///< shares of keys and values go round (Liu et al., Ring Attention, 2023)
+  all_to_all,  ///< positions are exchanged for heads, and back (Jacobs et al., Ulysses, 2023)
+};
+std::string_view name_of(ContextExchange exchange);
+
 struct Strategy {
   std::int64_t data = 1;           ///< dp: ranks with the same weights and other samples
   std::int64_t tensor = 1;         ///< tp: ranks that share the products of each layer
-  std::int64_t context = 1;        ///< cp: ranks that share the sequence; keys and values go round
+  std::int64_t context = 1;        ///< cp: ranks that share the sequence
   std::int64_t expert = 1;         ///< ep: of the ranks with the same weights, that share experts
   std::int64_t pipeline = 1;       ///< pp: stages, one after the other
   std::int64_t micro_batches = 1;  ///< micro: so often forward and backward before an update
@@ -40,6 +47,7 @@ struct Strategy {
   bool overlaps_gradients = true;  ///< reduced in buckets while backward goes on
   bool balances_time = true;       ///< stages of equal time; else of equal numbers of blocks
   RankRecompute recompute = RankRecompute::none;
+  ContextExchange exchange = ContextExchange::ring;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
 
   std::int64_t devices() const { return data * context * tensor * pipeline; }
@@ -60,8 +68,9 @@ struct Strategy {
   bool operator==(const Strategy&) const = default;
 };
 
-/// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further cp=, ep=, v=, sp=, recompute=,
-/// schedule=, overlap=. Errors (usage) name the part, what was expected and the nearest name.
+/// "dp=8,tp=8,pp=1,zero=1,micro=4", in any order; further cp=, exchange=, ep=, v=, sp=, recompute=,
+/// schedule=, overlap=, balance=. Errors (usage) name the part, what was expected and the nearest
+/// name.
 Strategy parse_strategy(std::string_view text);
 
 /// The parts of a strategy by their names, "dp", "tp", …: those that are whole numbers, and those

@@ -30,8 +30,9 @@ TEST(Strategy, is_read_in_any_order_and_written_again) {
   EXPECT_EQ(experts.expert, 8);
   EXPECT_EQ(parse_strategy(to_text(experts)), experts);
   EXPECT_EQ(parse_strategy("pp=4,micro=8,v=2").schedule, PipelineSchedule::interleaved);
-  for (const char* text : {"dp=2,pp=4,micro=8,schedule=gpipe", "pp=4,micro=8,v=2,overlap=no",
-                           "pp=2,micro=4,schedule=zero-bubble,balance=layers"})
+  for (const char* text :
+       {"dp=2,pp=4,micro=8,schedule=gpipe", "pp=4,micro=8,v=2,overlap=no",
+        "pp=2,micro=4,schedule=zero-bubble,balance=layers", "dp=2,cp=4,exchange=all-to-all"})
     EXPECT_EQ(parse_strategy(to_text(parse_strategy(text))), parse_strategy(text)) << text;
 }
 
@@ -77,6 +78,8 @@ TEST(Strategy, must_use_all_devices_and_divide_the_batch) {
   EXPECT_NE(reason("dp=8,sp=yes").find("tp is 1"), std::string::npos);
   EXPECT_EQ(reason("dp=2,cp=2,tp=2,ep=4"), "");
   EXPECT_EQ(reason("cp=8,zero=3"), "");
+  EXPECT_EQ(reason("cp=8,exchange=all-to-all"), "");
+  EXPECT_NE(reason("dp=8,exchange=all-to-all").find("cp is 1"), std::string::npos);
   EXPECT_NE(reason("dp=2,cp=2,tp=4").find("dp=2 x tp=4 x cp=2 x pp=1 are not"), std::string::npos);
   EXPECT_NE(reason("dp=4,tp=2,ep=8").find("ep=8 must divide dp x cp = 4"), std::string::npos);
   EXPECT_NE(reason("dp=2,pp=4,micro=2,v=2").find("must divide micro"), std::string::npos);
