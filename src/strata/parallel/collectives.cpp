@@ -99,6 +99,10 @@ GroupPlaces places_of(const Cluster& cluster, const RankGroup& group) {
   return {per_node, (group.size + per_node - 1) / per_node};
 }
 
+bool leaves_node(const Cluster& cluster, const RankGroup& group) {
+  return places_of(cluster, group).nodes > 1;
+}
+
 double sent_bytes(CollectiveKind kind, std::int64_t ranks, double bytes) {
   if (ranks <= 1) return 0;
   if (kind == CollectiveKind::point_to_point) return bytes;

@@ -21,6 +21,8 @@ struct GroupPlaces {
   std::int64_t nodes = 1;     ///< that it lies in
 };
 GroupPlaces places_of(const Cluster& cluster, const RankGroup& group);
+/// Whether it has the network for what it exchanges; else the links inside a node.
+bool leaves_node(const Cluster& cluster, const RankGroup& group);
 
 /// Bytes that each rank sends: of an all-reduce, 2·S·(n − 1)/n; of a gather, a scatter and an
 /// all-to-all half as many, where S is the whole tensor.

@@ -84,11 +84,42 @@ void RankStream::note(std::string_view task, std::optional<std::uint32_t> micro,
 
 void RankStream::note_beside(double RankTime::*part, std::string_view what, std::string_view unit,
                              double begin_s, double end_s) {
+  beside_ = 0;
   if (!wants_events_ || end_s <= begin_s) return;
   const auto at = std::find(rank_time_parts.begin(), rank_time_parts.end(), part);
   events_.push_back(
       {rank_, Stream::communication, static_cast<std::size_t>(at - rank_time_parts.begin()),
        unit.empty() ? std::string(what) : fmt::format("{} of {}", what, unit), begin_s, end_s});
+  beside_ = events_.size();
+}
+
+void RankStream::communicate(const RankGroup& group, double from_s, double time_s,
+                             double RankTime::*part, std::string_view what, std::string_view unit) {
+  const double begin_s = std::max(communication_s_, from_s);
+  communication_s_ = begin_s + time_s;
+  uses_network_ = leaves_node(cluster_, group);
+  note_beside(part, what, unit, begin_s, communication_s_);
+}
+
+double RankStream::busy_link_s(const LayerTraffic& traffic) const {
+  double busy_s = 0;
+  const auto add = [&](const LinkUse& use, const RankGroup& group) {
+    if (leaves_node(cluster_, group) == uses_network_) busy_s += use.time_s + use.hidden_s;
+  };
+  add(traffic.tensor, strategy_.tensor_group());
+  add(traffic.context, strategy_.context_group());
+  add(traffic.experts, strategy_.expert_group());
+  return busy_s;
+}
+
+void RankStream::give_way(double begin_s, double end_s, double busy_s) {
+  const double left_s = communication_s_ - begin_s;
+  if (left_s <= 0 || busy_s <= 0 || end_s <= begin_s) return;
+  // The link is free for a share of the time; what is not through at the end has lost all of it.
+  const double taken = std::min(1.0, busy_s / (end_s - begin_s));
+  const double lost_s = taken * (end_s - begin_s);
+  communication_s_ += taken < 1 ? std::min(lost_s, left_s * taken / (1 - taken)) : lost_s;
+  if (beside_ > 0) events_[beside_ - 1].end_s = communication_s_;
 }
 
 bool RankStream::goes_by_unit() const {
@@ -131,11 +162,14 @@ void RankStream::run(const Section& section, const LayerTraffic& traffic, double
   traffic_.context_bytes += traffic.context.sent_bytes;
   traffic_.experts_bytes += traffic.experts.sent_bytes;
   time_.host_s += std::max(0.0, clock_.device_s - before.device_s - section.device_s);
+  if (communication_s_ > before.device_s)
+    give_way(before.device_s, clock_.device_s, busy_link_s(traffic));
 }
 
 void RankStream::forward(const LayerChunk& chunk, std::uint32_t micro) {
   wait_at_step();
-  if (strategy_.zero == 3 || goes_by_unit()) {
+  const bool is_beside = communication_s_ > clock_.device_s;
+  if (strategy_.zero == 3 || is_beside || goes_by_unit()) {
     for (std::size_t unit = chunk.first; unit < chunk.end; ++unit) {
       if (strategy_.zero == 3) gather(unit);
       run_unit(unit, micro, false);
@@ -185,6 +219,7 @@ void RankStream::weight_gradients(const LayerChunk& chunk, std::uint32_t micro, 
 void RankStream::run_unit(std::size_t index, std::uint32_t micro, bool is_backward) {
   const UnitCost& unit = costs_.units[index];
   may_gather_s_ = clock_.device_s;
+  last_ = is_backward ? unit.backward_traffic : unit.forward_traffic;
   if (is_backward)
     run(unit.backward, unit.backward_traffic, unit.recompute_s);
   else
@@ -208,9 +243,11 @@ double RankStream::gather_s(std::int64_t weight_bytes, const WeightCost& experts
 void RankStream::gather(std::size_t unit) {
   const double time_s = gather_s(costs_.units[unit].weight_bytes, costs_.units[unit].experts);
   const double begin_s = std::max(communication_s_, may_gather_s_);
-  communication_s_ = begin_s + time_s;
-  note_beside(&RankTime::parameters_s, "gather weights", costs_.names[unit], begin_s,
-              communication_s_);
+  communicate(weights_.group, begin_s, time_s, &RankTime::parameters_s, "gather weights",
+              costs_.names[unit]);
+  const double ran_s = clock_.device_s - may_gather_s_;
+  const double beside_s = clock_.device_s - begin_s;
+  if (beside_s > 0) give_way(begin_s, clock_.device_s, busy_link_s(last_) * beside_s / ran_s);
   if (communication_s_ <= clock_.device_s) return;
   time_.parameters_s += communication_s_ - clock_.device_s;
   clock_.device_s = communication_s_;
@@ -233,16 +270,17 @@ void RankStream::reduce(Bucket& bucket) {
   const CollectiveKind kind =
       strategy_.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
   const double time_s = collective_time_s(cluster_, bucket.group, kind, bytes);
-  const double begin_s = std::max(communication_s_, clock_.device_s);
-  communication_s_ = begin_s + time_s;
+  communicate(bucket.group, clock_.device_s, time_s, &RankTime::gradients_s, "sum gradients", "");
   reducing_s_ += time_s;
   clock_.host_s += collective_dispatch_s;
   traffic_.gradients_bytes += sent_bytes(kind, bucket.group.size, bytes);
-  note_beside(&RankTime::gradients_s, "sum gradients", "", begin_s, communication_s_);
 }
 
-double RankStream::send(double bytes) {
+double RankStream::send(double bytes, double transit_s) {
   traffic_.pipeline_bytes += bytes;
+  const RankGroup pair{2, strategy_.pipeline_group().stride};
+  if (leaves_node(cluster_, pair) == uses_network_)
+    give_way(clock_.device_s, clock_.device_s + transit_s, transit_s);
   return clock_.device_s;
 }
 

@@ -97,7 +97,7 @@ class PipelineRun {
                          static_cast<double>(strategy_.sequence_parallel ? strategy_.tensor : 1);
     to.transit_s = collective_time_s(cluster_, strategy_.pipeline_group(),
                                      CollectiveKind::point_to_point, bytes);
-    to.arrives_s = from.send(bytes) + to.transit_s;
+    to.arrives_s = from.send(bytes, to.transit_s) + to.transit_s;
   }
 
   const std::vector<LayerChunk>& chunks_;

@@ -143,6 +143,54 @@ TEST(Simulate, gradients_are_summed_while_backward_goes_on) {
   EXPECT_NEAR(shown.ranks[0].gradients_s, 2 * 24e6 * 3 / 4 / slow, 1e-3);
 }
 
+// Sums that outlast everything end when the link has done all that was asked of it from the first
+// bucket on: the collectives of the units after it, too, where they use the same link.
+TEST(Simulate, sums_of_gradients_and_collectives_of_layers_share_a_link) {
+  constexpr std::size_t count = 12;
+  constexpr double collective_s = 1e-3, rate = 1e9;
+  RankCosts costs = equal_units(count);
+  for (UnitCost& unit : costs.units) {
+    unit.backward_traffic.tensor = {.time_s = collective_s, .sent_bytes = 1e6};
+    unit.backward = unit.backward.then(Section::call(0, collective_s));
+    unit.gradient_bytes = 30'000'000;  // a bucket of its own
+  }
+  const double unit_s = backward_s + collective_s;
+  const auto sums_s = [&](const Cluster& cluster) {
+    return count * collective_time_s(cluster, {4, 2}, CollectiveKind::all_reduce, 30e6);
+  };
+  const Cluster together = cluster_of(8, rate);
+  EXPECT_NEAR(simulated(costs, "dp=4,tp=2", together).time_s,
+              count * forward_s + unit_s + sums_s(together) + (count - 1) * collective_s, 1e-9);
+  // Tensor parallel ranks in a node, the others over a network.
+  Cluster apart = cluster_of(2, rate);
+  apart.nodes = 4;
+  apart.between = apart.inside;
+  EXPECT_NEAR(simulated(costs, "dp=4,tp=2", apart).time_s,
+              count * forward_s + unit_s + sums_s(apart), 1e-9);
+  // What is hidden behind kernels has the link as well.
+  for (UnitCost& unit : costs.units) {
+    unit.backward_traffic.tensor = {};
+    unit.backward_traffic.context = {.hidden_s = collective_s};
+  }
+  EXPECT_NEAR(simulated(costs, "dp=2,cp=2,tp=2", together).time_s,
+              count * forward_s + unit_s + sums_s(together) + (count - 1) * collective_s, 1e-9);
+}
+
+// Weights come in while the unit before computes, and its collectives have the link first.
+TEST(Simulate, weights_that_are_gathered_give_way_to_collectives_of_layers) {
+  constexpr std::size_t count = 12;
+  constexpr double collective_s = 0.2e-3;
+  RankCosts costs = equal_units(count);
+  const auto time_of = [&](const Cluster& cluster) {
+    return simulated(costs, "dp=4,tp=2,zero=3,overlap=no", cluster).time_s;
+  };
+  const Cluster cluster = cluster_of(8, 1e9);  // a gather of 2 MB takes longer than a forward
+  const double alone_s = time_of(cluster);
+  for (UnitCost& unit : costs.units) unit.forward_traffic.tensor = {.time_s = collective_s};
+  // Beside every forward weights are gathered; beside the last, for backward.
+  EXPECT_NEAR(time_of(cluster) - alone_s, count * collective_s, 1e-9);
+}
+
 // Forward waits for the host and backward for the device: one after the other takes both, unless
 // the host runs ahead of the device.
 TEST(Simulate, a_host_that_waits_at_steps_hides_nothing_behind_the_device) {
