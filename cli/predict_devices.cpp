@@ -2,6 +2,7 @@
 #include "cli/predict_devices.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
@@ -51,9 +52,9 @@ void refuse_beside_devices(const Arguments& given) {
     fail(ErrorKind::usage,
          "--devices finds the best strategy of each number of devices: --parallel auto, not '{}'",
          *split);
-  for (const std::string_view name : {"csv", "html", "trace", "by", "top"}) {
+  for (const std::string_view name : {"csv", "trace", "by", "top"}) {
     if (given.has(Flag{.name = name}))
-      fail(ErrorKind::usage, "--{} does not go with --devices; --json does", name);
+      fail(ErrorKind::usage, "--{} does not go with --devices; --json and --html do", name);
   }
   if (given.has(batch_per_device_flag) && given.has(batch_flag))
     fail(ErrorKind::usage, "--batch is that of all devices; give it or --batch-per-device");
@@ -98,6 +99,10 @@ int predict_over_devices(const Request& request, const Graph& graph, const Clust
   OutputFiles outputs(given);
   outputs.write(scaling_json_flag,
                 [&] { return to_json(scaling, {.command = request.command_line}); });
+  outputs.write(html_flag, [&] {
+    const PageSection part = page_section(scaling, {.command = request.command_line});
+    return page_text(part.name, {part});
+  });
   if (!outputs.took_stdout()) print(to_text(scaling, request.style));
   return given.has(require_fit_flag) && !scaling.has_answer() ? exit_code::answer_is_no
                                                               : exit_code::done;

@@ -20,6 +20,7 @@ const pages = {
   compare: () =>
     strata("compare", measured, measured.replace("b32", "b128"), "--html", "compare.html"),
   parallel: () => strata("predict", "gpt2:layers=4", "--on", "2x4xh200", "--batch", "32", "--parallel", "auto", "--html", "parallel.html"),
+  scaling: () => strata("predict", "gpt2:layers=4", "--on", "4xh200", "--devices", "1,2,4,6,8", "--batch", "32", "--price", "2", "--html", "scaling.html"),
   reproduce: () => strata("reproduce", "layerwise", "--html", "reproduce.html"),
 };
 

@@ -19,6 +19,7 @@ node "$tests/results_test.mjs"
 node "$tests/documents_test.mjs"
 node "$tests/tables_test.mjs"
 node "$tests/parallel_test.mjs"
+node "$tests/scaling_test.mjs"
 node "$tests/saved_test.mjs"
 
 # axe-core is no package of the distribution. It goes into the build folder; without it the other tests are all there is.

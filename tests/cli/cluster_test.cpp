@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,23 @@ TEST(ClusterCommands, devices_are_rows_of_one_table) {
                              "--tokens", "1G", "--json", "-"});
   ASSERT_EQ(named.exit_code, 0) << named.err;
   EXPECT_EQ(nlohmann::json::parse(named.out)["training"], last["training"]);
+}
+
+TEST(ClusterCommands, devices_are_a_page_also_from_a_stored_document) {
+  const TemporaryFolder folder;
+  const Surroundings here{.folder = folder.path()};
+  const Outcome outcome = run({"predict", "gpt2:layers=2", "--on", "4xa100-80gb", "--devices",
+                               "2,4,6", "--batch", "16", "--json", "s.json", "--html", "s.html"},
+                              here);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(says(outcome.out, "efficiency")) << outcome.out;  // a page does not replace the table
+  ASSERT_EQ(run({"report", "s.json", "-o", "stored.html"}, here).exit_code, 0);
+  for (const char* page : {"s.html", "stored.html"}) {
+    std::ifstream file(folder.path() / page);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_TRUE(text.starts_with("<!DOCTYPE html>")) << page;
+    EXPECT_FALSE(says(text, "<!--data-->")) << page;
+  }
 }
 
 TEST(ClusterCommands, flags_that_do_not_go_together_are_refused) {

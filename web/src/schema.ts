@@ -11,7 +11,7 @@ import type {
   ReproductionDocument,
   StudyFigure,
 } from "./schema_documents";
-import type { ParallelDocument } from "./schema_parallel";
+import type { ParallelDocument, ParallelScaling } from "./schema_parallel";
 import type { TracedProcess } from "./schema_trace";
 
 export * from "./schema_documents";
@@ -51,6 +51,7 @@ export type Document =
   | MachineDiffDocument
   | ReproductionDocument
   | ParallelDocument
+  | ParallelScaling
   | ListDocument;
 
 export interface Provenance {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training on many devices: what --json of predict --parallel writes.
+// Training on many devices: what --json of predict --parallel and of predict --devices writes.
 import type { Provenance } from "./schema";
 
 /// What any strategy of a network on a cluster has in common.
@@ -105,3 +105,49 @@ export type ParallelChoice = ParallelHead &
     refused: string[];
   };
 export type ParallelDocument = ParallelPrediction | ParallelChoice;
+
+/// A whole training run, from the pace of one iteration.
+export interface TrainingRun {
+  iterations: number;
+  time_s: number;
+  interval_s: [number, number];
+  device_hours: number;
+  cost: number | null;
+  energy_kwh: number | null; // at the boards' power limit, of the devices alone
+}
+
+/// The best strategy for a number of devices; the reason says why there is none.
+export interface ScalingRow {
+  devices: number;
+  strategies: number; // that were tried
+  strategies_that_fit: number;
+  reason: string | null;
+  nodes?: number;
+  samples?: number;
+  strategy?: string;
+  expected?: { time_s: number; interval_s: [number, number] };
+  samples_per_s?: number;
+  tokens_per_s?: number | null;
+  scaling_efficiency?: number | null; // samples per second and device, of those of the first row with an answer
+  mfu?: number | null;
+  memory_bytes?: number; // of the fullest rank
+  time?: RankTime; // the mean over stages, by names for people
+  training?: { currency: string | null; cost_per_million: number | null; per_million: "tokens" | "samples"; run: TrainingRun | null };
+}
+
+export interface ParallelScaling {
+  kind: "parallel_scaling";
+  network: string;
+  title: string;
+  machine_title: string;
+  devices_per_node: number;
+  batch_per_device: boolean; // the batch grows with the devices; else it stays
+  dims: Record<string, number>;
+  dtype: string;
+  framework: string;
+  calibration: string;
+  calibrated_on: string;
+  assumptions: string[];
+  rows: ScalingRow[];
+  provenance?: Provenance;
+}

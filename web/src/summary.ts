@@ -8,6 +8,8 @@ import { expectedCards, interval, outOfMemory } from "./expected";
 import { isParallel } from "./parallel";
 import { renderParallel } from "./parallel_summary";
 import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
+import { scalingOf } from "./scaling";
+import { renderScaling } from "./scaling_summary";
 import {
   isMachine,
   isProfile,
@@ -355,7 +357,9 @@ function renderExplanation(context: Context, document: ExplanationDocument, elem
 
 function render(context: Context, element: HTMLElement, width: number): void {
   const { document } = context.part;
-  if (isParallel(document)) renderParallel(context, document, element, width);
+  const scaling = scalingOf(document);
+  if (scaling) renderScaling(context, scaling, element, width);
+  else if (isParallel(document)) renderParallel(context, document, element, width);
   else if (isProfile(document)) {
     if (context.rows) renderProfile(context, document, context.rows, element, width);
   } else if (isMachine(document)) renderMachine(document, element);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page is of, for its head and for the browser's tab: model, batch, data type, machine, predicted or measured.
 import { isParallel, parallelTitle } from "./parallel";
+import { scalingOf, scalingTitle } from "./scaling";
 import {
   isProfile,
   type ComparedLabel,
@@ -89,6 +90,8 @@ function rooflineTitle(document: RooflineDocument): string {
 
 function partTitle(part: Part): string {
   const { document } = part;
+  const scaling = scalingOf(document);
+  if (scaling) return scalingTitle(scaling);
   if (isParallel(document)) return parallelTitle(document);
   if (isProfile(document)) return profileTitle(document);
   if (document.kind === "sweep") return sweepTitle(document as SweepDocument);

@@ -111,6 +111,26 @@ export function format(value: number | null | undefined, unit: Unit): string {
   }
 }
 
+/// Of a training run: "93.1 days", "7.50 hours", "42.0 s".
+export function duration(value: number): string {
+  const hours = value / 3600;
+  const days = hours / 24;
+  if (days >= 2) return `${days < 100 ? digits(days) : whole(days)} days`;
+  return hours >= 2 ? `${digits(hours)} hours` : seconds(value);
+}
+
+/// "$9.16 M", "5.20 EUR".
+export function money(amount: number, currency: string): string {
+  const number =
+    amount >= 999.5 ? scaled(amount, 1000, thousands) : amount >= 0.1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
+  return currency === "USD" ? `$${number}` : currency === "" ? number : `${number} ${currency}`;
+}
+
+/// "479 kWh", "2.63 GWh".
+export function energy(kwh: number): string {
+  return kwh >= 999.5 ? `${scaled(kwh * 1e3, 1000, thousands)}Wh` : `${digits(kwh)} kWh`;
+}
+
 const labels = new Map([
   ["time_s", "time"],
   ["flop", "FLOP"],

@@ -111,6 +111,11 @@ PageSection page_section(const ParallelChoice& choice, const Explanation* explan
   return part;
 }
 
+PageSection page_section(const ParallelScaling& scaling, const Provenance& provenance) {
+  return {.name = name_or(scaling.context.title, scaling.context.network),
+          .document = to_json(scaling, provenance)};
+}
+
 void add_rooflines(PageSection& part, const Profile& profile, const Machine& machine,
                    const Provenance& provenance) {
   make_or_note(part, "rooflines", [&] {

@@ -7,6 +7,7 @@
 #include "strata/report/html_page.hpp"
 #include "strata/report/parallel_report.hpp"
 #include "strata/report/roofline_summary.hpp"
+#include "strata/report/scaling_report.hpp"
 
 #include <string>
 
@@ -37,6 +38,9 @@ PageSection page_section(const ParallelSummary& summary, const Explanation* expl
                          const Provenance& provenance);
 PageSection page_section(const ParallelChoice& choice, const Explanation* explanation,
                          const Provenance& provenance);
+
+/// The best strategy for each of several numbers of devices.
+PageSection page_section(const ParallelScaling& scaling, const Provenance& provenance);
 
 /// A profile from a file. Under the roofs that were asked for, else those of its machine; where
 /// there are none, a note says why. A prediction that can be made again has its timeline, too.

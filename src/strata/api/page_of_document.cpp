@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -19,10 +20,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Documents that are shown as they are, and a list that each of them has.
+/// Documents that are shown as they are, a list that each of them has, and objects that the page's
+/// title is made of.
 struct ShownKind {
   std::string_view kind;
   const char* list;
+  std::array<const char*, 2> objects = {};
+  bool has_findings_elsewhere = false;
 };
 constexpr ShownKind shown_kinds[] = {{"machine_choice", "machines"},
                                      {"roofline", "profiles"},
@@ -32,8 +36,9 @@ constexpr ShownKind shown_kinds[] = {{"machine_choice", "machines"},
                                      {"machine_diff", "numbers"},
                                      {"machines", "machines"},
                                      {"reproduction", "findings"},
-                                     {"parallel_prediction", "stages"},
-                                     {"parallel_choice", "strategies"}};
+                                     {"parallel_prediction", "stages", {"cluster", "dims"}, true},
+                                     {"parallel_choice", "strategies", {"cluster", "dims"}, true},
+                                     {"parallel_scaling", "rows", {"dims"}}};
 
 /// Reads a JSON document up to its `kind`, which stands near its beginning: rows may be many.
 class KindFinder : public nlohmann::json_sax<Json> {
@@ -93,15 +98,15 @@ std::optional<std::string> kind_in(const std::string& text) {
   return is_whole && finder.is_object ? std::optional<std::string>("") : std::nullopt;
 }
 
-/// A list that the page goes through must be one, and objects that its title is made of.
+/// What the page goes through must be there, and of its type.
 void expect_shown(const std::string& text, const ShownKind& shown) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) fail(ErrorKind::input, "the JSON document is not complete");
   const auto found = json.find(shown.list);
   if (found == json.end() || !found->is_array())
     fail(ErrorKind::input, "a document of this kind has a list '{}'", shown.list);
-  if (!shown.kind.starts_with("parallel_")) return;
-  for (const char* key : {"cluster", "dims"}) {
+  for (const char* key : shown.objects) {
+    if (key == nullptr) continue;
     const auto object = json.find(key);
     if (object == json.end() || !object->is_object())
       fail(ErrorKind::input, "a document of this kind has an object '{}'", key);
@@ -121,7 +126,7 @@ PageSection page_section(std::string name, std::string document, const AskedRoof
     if (kind != shown.kind) continue;
     expect_shown(document, shown);
     PageSection part{.name = std::move(name), .document = std::move(document)};
-    if (kind->starts_with("parallel_"))
+    if (shown.has_findings_elsewhere)
       part.notes.emplace_back(
           "no findings: strata explain MODEL --on CLUSTER --parallel SPLIT says what would change");
     return part;

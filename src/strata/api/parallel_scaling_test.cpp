@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/parallel_scaling.hpp"
 
+#include "strata/api/page.hpp"
 #include "strata/base/error.hpp"
 
 #include <gtest/gtest.h>
@@ -78,6 +79,24 @@ TEST(ParallelScaling, the_batch_may_grow_with_the_devices) {
               4 * 8 / row["expected"]["time_s"].get<double>() / 4 /
                   (8 / json["rows"][0]["expected"]["time_s"].get<double>()),
               1e-9);
+}
+
+TEST(ParallelScaling, a_page_holds_the_document_also_a_stored_one) {
+  const ParallelScaling scaling = scaled("gpt2:layers=2", "8xh200", adam_on({4, 8, 12}, 16));
+  const Provenance provenance{.command = "strata predict"};
+  const PageSection part = page_section(scaling, provenance);
+  EXPECT_EQ(part.name, scaling.context.title);
+  EXPECT_EQ(part.document, to_json(scaling, provenance));
+  const PageSection stored = page_section("stored", part.document, {}, provenance);
+  EXPECT_EQ(stored.document, part.document);
+  EXPECT_TRUE(stored.notes.empty());
+  for (const char* lacking :
+       {R"({"kind":"parallel_scaling"})", R"({"kind":"parallel_scaling","rows":[],"dims":[]})",
+        R"({"kind":"parallel_scaling","rows":{},"dims":{}})"})
+    EXPECT_THROW(page_section("bad", lacking, {}, provenance), Error) << lacking;
+  const std::string odd = R"({"kind":"parallel_scaling","dims":{},"rows":[1,null,{}]})";
+  EXPECT_NE(plain_html_page("odd", {page_section("odd", odd, {}, provenance)}).find("[1,null,{}]"),
+            std::string::npos);
 }
 
 }  // namespace

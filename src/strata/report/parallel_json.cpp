@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/json_text.hpp"
-#include "strata/report/parallel_report.hpp"
+#include "strata/report/parallel_json.hpp"
+
 #include "strata/report/parallel_timeline.hpp"
 
 #include <nlohmann/json.hpp>
@@ -15,6 +15,7 @@ ParallelJson strategy_json(const Strategy& s) {
           {"data", s.data},
           {"tensor", s.tensor},
           {"context", s.context},
+          {"exchange", name_of(s.exchange)},
           {"expert", s.expert},
           {"pipeline", s.pipeline},
           {"micro_batches", s.micro_batches},
@@ -66,15 +67,7 @@ void add_context(JsonText& text, const ParallelContext& context) {
                        {"nodes", context.nodes},
                        {"machine_title", context.machine_title},
                        {"assumptions", context.assumptions}});
-  ParallelJson dims = ParallelJson::object();
-  for (const Dimension& dimension : context.dims) dims[dimension.name] = dimension.value;
-  text.add("dims", dims);
-  text.add("dtype", context.dtype);
-  text.add("optimizer", name_of(context.optimizer));
-  text.add("master_weights", context.master_weights);
-  text.add("framework", context.framework);
-  text.add("calibration", name_of(context.calibration));
-  text.add("calibrated_on", context.calibrated_on);
+  add_training_setup(text, context);
   text.add("samples", context.samples);
   text.add("tokens", context.tokens ? ParallelJson(*context.tokens) : ParallelJson());
   text.add("model_flop", context.model_flop);
@@ -91,16 +84,10 @@ ParallelJson rank_json(const ParallelSummary& summary, std::size_t stage) {
 
 void add_result(JsonText& text, const ParallelSummary& summary) {
   const StrategyTime& result = summary.result;
-  const double time_s = result.time_s;
   text.add("strategy", strategy_json(result.strategy));
-  text.add("micro_batch", result.micro_batch);
-  text.add("expected", {{"time_s", time_s}, {"interval_s", {result.low_s, result.high_s}}});
-  text.add("limit_s", summary.limit_s);
-  text.add("samples_per_s", static_cast<double>(summary.context.samples) / time_s);
-  text.add("tokens_per_s", summary.context.tokens
-                               ? ParallelJson(static_cast<double>(*summary.context.tokens) / time_s)
-                               : ParallelJson());
-  text.add("mfu", number_or_null(summary.context.mfu(time_s)));
+  const ParallelJson speed = speed_json(summary);
+  for (const auto& [key, value] : speed.items()) text.add(key, value);
+  text.add("mfu", number_or_null(summary.context.mfu(result.time_s)));
   text.add("fits", summary.fits());
   text.add("training", training_json(summary.context.terms, summary.pace()));
   text.add("memory", memory_json(result.most_memory()));
@@ -113,6 +100,29 @@ void add_result(JsonText& text, const ParallelSummary& summary) {
 }
 
 }  // namespace
+
+void add_training_setup(JsonText& text, const ParallelContext& context) {
+  ParallelJson dims = ParallelJson::object();
+  for (const Dimension& dimension : context.dims) dims[dimension.name] = dimension.value;
+  text.add("dims", dims);
+  text.add("dtype", context.dtype);
+  text.add("optimizer", name_of(context.optimizer));
+  text.add("master_weights", context.master_weights);
+  text.add("framework", context.framework);
+  text.add("calibration", name_of(context.calibration));
+  text.add("calibrated_on", context.calibrated_on);
+}
+
+ParallelJson speed_json(const ParallelSummary& summary) {
+  const StrategyTime& result = summary.result;
+  const auto per_s = [&](std::int64_t items) { return static_cast<double>(items) / result.time_s; };
+  const auto& tokens = summary.context.tokens;
+  return {{"micro_batch", result.micro_batch},
+          {"expected", {{"time_s", result.time_s}, {"interval_s", {result.low_s, result.high_s}}}},
+          {"limit_s", summary.limit_s},
+          {"samples_per_s", per_s(summary.context.samples)},
+          {"tokens_per_s", tokens ? ParallelJson(per_s(*tokens)) : ParallelJson()}};
+}
 
 std::string to_json(const ParallelSummary& summary, const Provenance& provenance) {
   JsonText text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
-#include "strata/report/json_text.hpp"
+#include "strata/report/parallel_json.hpp"
 #include "strata/report/scaling_report.hpp"
 #include "strata/report/table.hpp"
 
@@ -74,19 +74,13 @@ nlohmann::ordered_json row_json(const ParallelScaling& scaling, const ScalingRow
   const ParallelSummary& best = *row.best;
   const ParallelContext& context = best.context;
   const RankTime mean = best.result.iteration.mean();
-  const double time_s = best.result.time_s;
   json["nodes"] = context.nodes;
   json["devices_per_node"] = context.devices_per_node;
   json["samples"] = context.samples;
   json["strategy"] = to_text(best.result.strategy);
-  json["micro_batch"] = best.result.micro_batch;
-  json["expected"] = {{"time_s", time_s}, {"interval_s", {best.result.low_s, best.result.high_s}}};
-  json["limit_s"] = best.limit_s;
-  json["samples_per_s"] = samples_rate(best);
-  json["tokens_per_s"] =
-      context.tokens ? ScalingJson(static_cast<double>(*context.tokens) / time_s) : ScalingJson();
+  json.update(speed_json(best));
   json["scaling_efficiency"] = number_or_null(scaling.efficiency(row));
-  json["mfu"] = number_or_null(context.mfu(time_s));
+  json["mfu"] = number_or_null(context.mfu(best.result.time_s));
   json["memory_bytes"] = best.result.most_memory().total_bytes();
   ScalingJson& parts = json["time"] = ScalingJson::object();
   for (std::size_t i = 0; i < rank_time_parts.size(); ++i)
@@ -161,15 +155,7 @@ std::string to_json(const ParallelScaling& scaling, const Provenance& provenance
   text.add("machine_title", context.machine_title);
   text.add("devices_per_node", context.devices_per_node);
   text.add("batch_per_device", scaling.has_batch_per_device);
-  nlohmann::ordered_json dims = nlohmann::ordered_json::object();
-  for (const Dimension& dimension : context.dims) dims[dimension.name] = dimension.value;
-  text.add("dims", dims);
-  text.add("dtype", context.dtype);
-  text.add("optimizer", name_of(context.optimizer));
-  text.add("master_weights", context.master_weights);
-  text.add("framework", context.framework);
-  text.add("calibration", name_of(context.calibration));
-  text.add("calibrated_on", context.calibrated_on);
+  add_training_setup(text, context);
   text.add("device_memory_bytes", number_or_null(context.device_memory_bytes));
   text.add("assumptions", context.assumptions);
   text.add_list("rows", scaling.rows,
