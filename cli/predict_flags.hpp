@@ -120,14 +120,20 @@ inline constexpr Flag attention_flag{.name = "attention",
                                      .help = "Attention by sdpa, eager products or a module.",
                                      .choices = attention_choices,
                                      .offer = Offer::choices};
+inline constexpr std::array<std::string_view, 2> expert_choices = {"apart", "grouped"};
+inline constexpr Flag experts_flag{.name = "experts",
+                                   .value = "E",
+                                   .help = "Experts one by one, or in one grouped product.",
+                                   .choices = expert_choices,
+                                   .offer = Offer::choices};
 inline constexpr Flag host_flag{.name = "host",
                                 .value = "HOST",
                                 .help = "Dispatch times: of a calibration, or 1.5x slower.",
                                 .offer = Offer::file};
 inline constexpr Flag require_fit_flag{
     .name = "require-fit", .help = "Exit with 1 when the device's memory is too small."};
-inline constexpr std::array<Flag, 5> framework_flags = {
-    framework_flag, amp_flag, channels_last_flag, attention_flag, host_flag};
+inline constexpr std::array<Flag, 6> framework_flags = {
+    framework_flag, amp_flag, channels_last_flag, attention_flag, experts_flag, host_flag};
 
 /// Everything that can be asked of the prediction of a model, beside its machine.
 inline constexpr auto prediction_flags =

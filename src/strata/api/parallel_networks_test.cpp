@@ -3,6 +3,7 @@
 #include "strata/base/error.hpp"
 #include "strata/importers/huggingface/huggingface.hpp"
 #include "strata/parallel/rank_views.hpp"
+#include "strata/parallel/repeated_blocks.hpp"
 #include "strata/parallel/tensor_split.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -122,6 +124,29 @@ TEST(ExpertParallel, the_work_stays_and_memory_falls) {
   EXPECT_LE(spread.summary.limit_s, spread.summary.result.time_s);
 }
 
+// Few words per expert: one call and one product of all have less of a host and of half-empty
+// waves.
+TEST(ExpertParallel, grouped_experts_are_faster_where_they_are_small) {
+  const Graph graph = mixtral(2);
+  for (const char* split : {"dp=4", "dp=4,ep=4"}) {
+    PredictRequest request = in_bf16(4, 256);
+    const Outcome apart = outcome_of(graph, "4xh100-sxm", split, request);
+    request.framework_options.experts = ExpertKernels::grouped;
+    const Outcome grouped = outcome_of(graph, "4xh100-sxm", split, request);
+    EXPECT_LT(grouped.summary.result.time_s, apart.summary.result.time_s) << split;
+    EXPECT_GE(grouped.summary.result.time_s, grouped.summary.limit_s) << split;
+    EXPECT_EQ(grouped.summary.result.most_memory().total_bytes(),
+              apart.summary.result.most_memory().total_bytes());
+  }
+  // With an expert on each rank there is nothing to group.
+  PredictRequest request = in_bf16(8, 256);
+  const Outcome apart = outcome_of(graph, "8xh100-sxm", "dp=8,ep=8", request);
+  request.framework_options.experts = ExpertKernels::grouped;
+  const Outcome grouped = outcome_of(graph, "8xh100-sxm", "dp=8,ep=8", request);
+  EXPECT_NEAR(grouped.summary.result.time_s, apart.summary.result.time_s,
+              1e-12 * apart.summary.result.time_s);
+}
+
 // Every multiply-add of the whole network is one of some rank, and of no other.
 TEST(ExpertParallel, ranks_together_do_the_arithmetic_of_one) {
   const Graph graph = mixtral(2);
@@ -151,6 +176,37 @@ TEST(ExpertParallel, goes_with_tensor_parallelism_inside_each_expert) {
   EXPECT_EQ(one.parameters(), 2 * layer + 2 * vocabulary + mixtral_width);
   const double words = 4 * 1024 * words_per_expert_choice / 2.0;  // of one of two tensor ranks
   EXPECT_NEAR(one.sent().experts_bytes, 4 * 2 * words * mixtral_width * 2 * 3 / 4, 1);
+}
+
+/// Every so many strategies of a search, against the network with all its blocks.
+void expect_times_of_whole_network(const Graph& graph, const char* on,
+                                   const PredictRequest& request, std::size_t every) {
+  const Cluster cluster = load_cluster(on);
+  ParallelModel model(graph, cluster, request);
+  const ParallelChoice choice = model.choose();
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < choice.search.outcomes.size(); i += every) {
+    const StrategyOutcome& one = choice.search.outcomes[i];
+    if (!one.fits) continue;
+    const StrategyTime alone = model.planner().time_of(one.strategy);
+    EXPECT_NEAR(one.time_s, alone.time_s, 1e-6 * alone.time_s) << to_text(one.strategy);
+    const auto bytes = static_cast<double>(one.memory_bytes);
+    EXPECT_NEAR(bytes, static_cast<double>(alone.most_memory().total_bytes()), 0.02 * bytes)
+        << to_text(one.strategy);
+    ++checked;
+  }
+  EXPECT_GT(checked, 5U);
+}
+
+// The search counts one of many equal blocks as often as it stands there, also where a block has
+// blocks of its own: experts.
+TEST(ParallelSearch, finds_the_times_that_each_strategy_has_by_itself) {
+  expect_times_of_whole_network(load_model("gpt2:layers=9"), "8xa100-80gb", in_bf16(16, 1024), 7);
+  const Graph with_experts = mixtral(6);
+  const std::optional<ShortenedGraph> shortened = shorten(with_experts);
+  ASSERT_TRUE(shortened.has_value());
+  EXPECT_EQ(shortened->left_out, 3);
+  expect_times_of_whole_network(with_experts, "4xh100-sxm", in_bf16(4, 1024), 23);
 }
 
 std::string refusal(const Graph& graph, const std::string& split, const char* on) {

@@ -107,27 +107,6 @@ TEST(Parallel, the_best_of_all_strategies_is_none_slower_than_any_that_fits) {
   }
 }
 
-// The search counts one of many equal blocks as often as it stands there.
-TEST(Parallel, a_search_finds_the_times_that_each_strategy_has_by_itself) {
-  const Graph graph = load_model("gpt2:layers=9");
-  const Cluster cluster = load_cluster("8xa100-80gb");
-  ParallelModel model(graph, cluster, mixed_precision(16));
-  const ParallelChoice choice = model.choose();
-  std::size_t checked = 0;
-  for (std::size_t i = 0; i < choice.search.outcomes.size(); i += 7) {
-    const StrategyOutcome& one = choice.search.outcomes[i];
-    if (!one.fits) continue;
-    const StrategyTime alone = model.planner().time_of(one.strategy);
-    EXPECT_NEAR(one.time_s, alone.time_s, 1e-6 * alone.time_s) << to_text(one.strategy);
-    EXPECT_NEAR(static_cast<double>(one.memory_bytes),
-                static_cast<double>(alone.most_memory().total_bytes()),
-                0.02 * static_cast<double>(one.memory_bytes))
-        << to_text(one.strategy);
-    ++checked;
-  }
-  EXPECT_GT(checked, 10U);
-}
-
 TEST(Parallel, options_that_do_not_go_with_many_devices_are_refused) {
   const Graph graph = load_model("gpt2:layers=2");
   const Cluster cluster = load_cluster("2xh100-sxm");

@@ -47,6 +47,7 @@ void choose(Enum& to, const std::array<std::string_view, count>& names, const Gi
 }
 
 constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "eager", "module"};
+constexpr std::array<std::string_view, 2> expert_names = {"apart", "grouped"};
 
 std::optional<DType> autocast_type(const Given& given) {
   if (given.text == "none") return std::nullopt;
@@ -126,6 +127,10 @@ constexpr Option known_options[] = {
     {"attention",
      [](Request& to, const Given& given) {
        choose(to.framework_options.attention, attention_names, given);
+     }},
+    {"experts",
+     [](Request& to, const Given& given) {
+       choose(to.framework_options.experts, expert_names, given);
      }},
     {"host", [](Request& to, const Given& given) { to.host = host_named(given.text); }},
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/user_changes.hpp"
 
+#include "strata/graph/experts.hpp"
+
 #include <algorithm>
 #include <variant>
 
@@ -68,6 +70,9 @@ void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, cons
     changes.emplace_back(OptionSet{"channels-last", "true"});
   if (options.attention == AttentionKernels::eager)
     changes.emplace_back(OptionSet{"attention", "sdpa"});
+  const bool has_experts = !chooses_layout && !find_experts(*bound.graph).layers.empty();
+  if (has_experts && options.experts == ExpertKernels::apart)
+    changes.emplace_back(OptionSet{"experts", "grouped"});
   if (could_be_compiled(machine, request))
     changes.emplace_back(OptionSet{"framework", "pytorch-compile"});
   const auto batch = bound.binding.find("batch");

@@ -3,9 +3,11 @@
 
 #include "strata/api/explain.hpp"
 #include "strata/api/what_if.hpp"
+#include "strata/importers/huggingface/huggingface.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 namespace strata {
@@ -17,9 +19,8 @@ PredictRequest request_without_bounds() {
   return request;
 }
 
-std::vector<std::string> changes_of(std::string_view model, std::string_view machine,
+std::vector<std::string> changes_of(const Graph& graph, std::string_view machine,
                                     const PredictRequest& request) {
-  const Graph graph = load_model(model);
   std::vector<std::string> texts;
   for (const Change& change :
        user_changes(bind_model(graph, request.sizes), load_machine(machine), request, {}))
@@ -27,7 +28,32 @@ std::vector<std::string> changes_of(std::string_view model, std::string_view mac
   return texts;
 }
 
+std::vector<std::string> changes_of(std::string_view model, std::string_view machine,
+                                    const PredictRequest& request) {
+  return changes_of(load_model(model), machine, request);
+}
+
 using Texts = std::vector<std::string>;
+
+TEST(UserChanges, group_experts_where_there_are_some_and_no_compiler) {
+  const Graph graph = read_huggingface_text(
+      R"({"model_type":"mixtral","architectures":["MixtralForCausalLM"],"hidden_size":64,
+          "intermediate_size":128,"num_hidden_layers":1,"num_attention_heads":4,
+          "num_key_value_heads":2,"num_local_experts":4,"num_experts_per_tok":2,
+          "vocab_size":100,"max_position_embeddings":64,"hidden_act":"silu"})",
+      "config.json");
+  const auto has = [&](const PredictRequest& request) {
+    const std::vector<std::string> texts = changes_of(graph, "h200", request);
+    return std::find(texts.begin(), texts.end(), "--experts grouped") != texts.end();
+  };
+  PredictRequest request = request_without_bounds();
+  EXPECT_TRUE(has(request));
+  request.framework = "pytorch-compile";
+  EXPECT_FALSE(has(request));
+  request = request_without_bounds();
+  request.framework_options.experts = ExpertKernels::grouped;
+  EXPECT_FALSE(has(request));
+}
 
 TEST(UserChanges, are_those_that_apply) {
   PredictRequest request = request_without_bounds();

@@ -7,6 +7,7 @@
 #include "strata/framework/kernel_dims.hpp"
 #include "strata/framework/memory_layouts.hpp"
 #include "strata/framework/tensor_types.hpp"
+#include "strata/graph/experts.hpp"
 #include "strata/graph/operator_names.hpp"
 
 #include <algorithm>
@@ -91,6 +92,8 @@ class OperationWriter {
         types_(tensor_types(bound_, framework, options.autocast)),
         layouts_(memory_layouts(bound_, framework)),
         stacks_(recurrent_stacks(bound_)),
+        experts_(options.experts == ExpertKernels::grouped ? find_experts(*bound_.graph)
+                                                           : ExpertList{}),
         channels_last_(options.channels_last ||
                        (framework.fusion && framework.fusion->lays_channels_last &&
                         prefers_channels_last(bound_))),
@@ -175,6 +178,21 @@ class OperationWriter {
     }
   }
 
+  /// The experts of a layer get equal numbers of words, so that one call with so many times the
+  /// products, rows or elements is all of theirs; each has an equal share of it.
+  void share_group(std::size_t first_operation, NodeId node) {
+    if (experts_.layers.empty() || !experts_.places[node].is_expert()) return;
+    if (std::holds_alternative<Gather>(bound_.graph->nodes[node].op)) return;  // of its own words
+    const auto layer = static_cast<std::size_t>(experts_.places[node].layer);
+    const auto group = static_cast<double>(experts_.layers[layer].count / options_.expert_ranks);
+    for (std::size_t i = first_operation; i < result_.operations.size(); ++i) {
+      FrameworkOperation& operation = result_.operations[i];
+      operation.dims[0] *= group;
+      operation.share /= group;
+    }
+    result_.calls.back().share = 1 / group;
+  }
+
   void write_node(StepId id) {
     const Step& step = program_.steps[id];
     const BoundNode node{bound_, step.node};
@@ -192,6 +210,7 @@ class OperationWriter {
       write_rules(is_inference_ && rule->inference ? *rule->inference : rule->forward, id, node);
     }
     if (rule->stacks) share_stack(before, step.node);
+    share_group(before, step.node);
     // A view launches nothing; its dispatch takes time where the rules say so.
     if (result_.operations.size() == before && rule->host.empty()) result_.calls.pop_back();
   }
@@ -313,6 +332,7 @@ class OperationWriter {
   std::vector<DType> types_;
   MemoryLayouts layouts_;
   std::vector<std::int64_t> stacks_;
+  ExpertList experts_;  // that are grouped
   bool channels_last_ = false;
   std::vector<bool> has_input_step_, has_weight_step_;  // of each node, where the two are apart
   bool has_tf32_ = false;
@@ -358,6 +378,10 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
 
 FrameworkOperations operations_of(const Program& program, const Framework& framework,
                                   const FrameworkOptions& options, Optimizer optimizer) {
+  if (options.experts == ExpertKernels::grouped && framework.fusion)
+    fail(ErrorKind::unsupported,
+         "{} does not group experts: grouped is for frameworks without a compiler",
+         framework.title);
   OperationWriter writer(program, framework, options);
   writer.write(optimizer);
   FrameworkOperations written = std::move(writer).take();

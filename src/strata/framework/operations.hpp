@@ -17,10 +17,15 @@ namespace strata {
 /// nn.MultiheadAttention, which copies more. Automatic: as the library whose network it is.
 enum class AttentionKernels : std::uint8_t { automatic, fused, eager, module };
 
+/// How experts of a layer compute: one after the other, as modules, or all in one grouped product.
+enum class ExpertKernels : std::uint8_t { apart, grouped };
+
 struct FrameworkOptions {
   std::optional<DType> autocast;  ///< bf16 or fp16; nothing: every tensor as it is stored
   bool channels_last = false;
   AttentionKernels attention = AttentionKernels::automatic;
+  ExpertKernels experts = ExpertKernels::apart;
+  std::int64_t expert_ranks = 1;  ///< over which they are spread: a rank groups its own
 };
 
 /// What one operation launches: a kernel of a class, or a few that belong together.
@@ -41,6 +46,7 @@ struct HostCall {
   std::int64_t tensors = 1;  ///< of an update
   bool is_update = false;
   double compiled_calls = 0;  ///< of compiled code, in calls of a point-wise operator; 0: it is not
+  double share = 1;           ///< of its time that the step has: a call of several experts
 };
 
 struct FrameworkOperations {
@@ -57,7 +63,8 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
 /// The kernels that update weights.
 OperationClass update_class(const Framework& framework, Optimizer optimizer);
 
-/// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split.
+/// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split. Errors
+/// (unsupported): experts are grouped by frameworks without a compiler.
 FrameworkOperations operations_of(const Program& program, const Framework& framework,
                                   const FrameworkOptions& options, Optimizer optimizer);
 

@@ -2,8 +2,8 @@
 #include "strata/parallel/context_split.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/graph/experts.hpp"
 #include "strata/graph/operator_names.hpp"
-#include "strata/parallel/experts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/parallel/experts.hpp"
+#include "strata/parallel/expert_split.hpp"
 
 #include "strata/base/error.hpp"
 #include "strata/graph/sequence_builder.hpp"

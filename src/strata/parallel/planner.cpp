@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/parallel/planner.hpp"
 
+#include "strata/graph/experts.hpp"
 #include "strata/parallel/context_split.hpp"
-#include "strata/parallel/experts.hpp"
 
 #include <algorithm>
 #include <cmath>

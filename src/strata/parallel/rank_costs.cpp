@@ -330,7 +330,9 @@ class CostSheet {
 }  // namespace
 
 RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Strategy& strategy,
-                     const Cluster& cluster, const RankEngine& engine) {
+                     const Cluster& cluster, const RankEngine& asked) {
+  RankEngine engine = asked;
+  engine.options.expert_ranks = strategy.expert;
   const TrainingOptions training = training_of(engine, strategy);
   const RankViews views = rank_views(split, binding, strategy);
   MicroBatches runs;

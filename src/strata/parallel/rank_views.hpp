@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/parallel/context_split.hpp"
-#include "strata/parallel/experts.hpp"
+#include "strata/parallel/expert_split.hpp"
 #include "strata/parallel/strategy.hpp"
 #include "strata/parallel/tensor_split.hpp"
 

@@ -2,8 +2,10 @@
 #include "strata/parallel/repeated_blocks.hpp"
 
 #include "strata/graph/builder.hpp"
+#include "strata/graph/experts.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace strata {
@@ -17,22 +19,40 @@ struct BlockRange {
   std::size_t size() const { return end - first; }
 };
 
-std::vector<BlockRange> blocks_of(const Graph& graph) {
+/// Whether a block is another one, or lies in it: "layers.0.experts.3" in "layers.0".
+bool is_within(std::string_view block, std::string_view outer) {
+  if (block == outer) return true;
+  return !outer.empty() && block.starts_with(outer) &&
+         (block[outer.size()] == '.' || block[outer.size()] == '/');
+}
+
+/// Of nodes in a row: those of the same block, or with the blocks that lie in it.
+std::vector<BlockRange> blocks_of(const Graph& graph, bool with_inner) {
   std::vector<BlockRange> blocks;
+  std::string_view current;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const bool goes_on = i > 0 && graph.nodes[i].block == graph.nodes[i - 1].block;
-    if (!goes_on) blocks.push_back({i, i});
+    const std::string_view block = graph.nodes[i].block;
+    const bool goes_on = i > 0 && (with_inner ? is_within(block, current) : block == current);
+    if (!goes_on) {
+      blocks.push_back({i, i});
+      current = block;
+    }
     blocks.back().end = i + 1;
   }
   return blocks;
 }
 
 /// Whether each node of a block does what the node at the same place does in the block before, with
-/// inputs from the same places: of its own block, of the block before, or from outside both.
+/// inputs from the same places: of its own block, of the block before, or from outside both; or
+/// constants of the same shape.
 bool is_repeated(const Graph& graph, const BlockRange& before, const BlockRange& block) {
   if (before.size() != block.size() || graph.nodes[block.first].block.empty()) return false;
   const auto place_of = [&](TensorId tensor) {
     return static_cast<std::int64_t>(graph.tensors[tensor].producer);
+  };
+  const auto are_equal_constants = [&](TensorId one, TensorId other) {
+    const Tensor &a = graph.tensors[one], &b = graph.tensors[other];
+    return a.kind == TensorKind::constant && b.kind == TensorKind::constant && a.type == b.type;
   };
   const auto distance = static_cast<std::int64_t>(block.first - before.first);
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -41,7 +61,7 @@ bool is_repeated(const Graph& graph, const BlockRange& before, const BlockRange&
     if (!(a.op == b.op) || a.first_own != b.first_own || a.inputs.size() != b.inputs.size())
       return false;
     for (std::size_t k = 0; k < b.first_own; ++k) {
-      if (a.inputs[k] == b.inputs[k]) continue;
+      if (a.inputs[k] == b.inputs[k] || are_equal_constants(a.inputs[k], b.inputs[k])) continue;
       const bool has_producers = graph.tensors[a.inputs[k]].producer != no_node &&
                                  graph.tensors[b.inputs[k]].producer != no_node;
       if (!has_producers || place_of(b.inputs[k]) - place_of(a.inputs[k]) != distance) return false;
@@ -124,7 +144,9 @@ class WithoutNodes {
 }  // namespace
 
 std::optional<ShortenedGraph> shorten(const Graph& graph) {
-  const std::vector<BlockRange> blocks = blocks_of(graph);
+  // A layer may have blocks of its own. Equal ones are its experts, which are not left out.
+  const bool has_experts = !find_experts(graph).layers.empty();
+  const std::vector<BlockRange> blocks = blocks_of(graph, has_experts);
   const auto [first, end] = longest_row(graph, blocks);
   if (end - first < 4) return std::nullopt;
   // Stay: the first two of the row, and its last.
@@ -137,17 +159,22 @@ std::optional<ShortenedGraph> shorten(const Graph& graph) {
 }
 
 RankCosts lengthen(RankCosts costs, const ShortenedGraph& shortened) {
-  const auto found = std::find(costs.names.begin(), costs.names.end(), shortened.repeated);
-  if (found == costs.names.end()) return costs;
-  const std::ptrdiff_t at = found - costs.names.begin();
-  const auto more = static_cast<std::size_t>(shortened.left_out);
-  const UnitCost unit = costs.units[static_cast<std::size_t>(at)];
-  const std::string name = *found;
-  costs.units.insert(costs.units.begin() + at, more, unit);
-  costs.names.insert(costs.names.begin() + at, more, name);
+  const auto is_repeated = [&](const std::string& name) {
+    return is_within(name, shortened.repeated);
+  };
+  const auto first = std::find_if(costs.names.begin(), costs.names.end(), is_repeated);
+  const auto end = std::find_if_not(first, costs.names.end(), is_repeated);
+  const std::ptrdiff_t at = first - costs.names.begin(), size = end - first;
+  const std::vector<std::string> names(first, end);
+  const std::vector<UnitCost> units(costs.units.begin() + at, costs.units.begin() + at + size);
+  for (std::int64_t i = 0; i < shortened.left_out; ++i) {
+    costs.names.insert(costs.names.begin() + at, names.begin(), names.end());
+    costs.units.insert(costs.units.begin() + at, units.begin(), units.end());
+  }
+  const auto more = static_cast<std::size_t>(shortened.left_out * size);
   for (SharedWeight& shared : costs.shared) {
-    if (shared.first > static_cast<std::size_t>(at)) shared.first += more;
-    if (shared.second > static_cast<std::size_t>(at)) shared.second += more;
+    for (std::size_t* unit : {&shared.first, &shared.second})
+      if (*unit >= static_cast<std::size_t>(at + size)) *unit += more;
   }
   return costs;
 }

@@ -84,7 +84,7 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
         made.host_s += pass_time_s(host_time(calibration, "view"), call.is_backward, is_autocast) *
                        static_cast<double>(call.rule->views);
     }
-    made.host_s *= calibration.host_factor;
+    made.host_s *= calibration.host_factor * call.share;
     calls_.push_back(made);
   }
 }
