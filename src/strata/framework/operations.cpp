@@ -380,7 +380,8 @@ FrameworkOperations operations_of(const Program& program, const Framework& frame
                                   const FrameworkOptions& options, Optimizer optimizer) {
   if (options.experts == ExpertKernels::grouped && framework.fusion)
     fail(ErrorKind::unsupported,
-         "{} does not group experts: grouped is for frameworks without a compiler",
+         "--experts grouped: {} compiles; its calls are not those of a framework that runs layer "
+         "by layer",
          framework.title);
   OperationWriter writer(program, framework, options);
   writer.write(optimizer);

@@ -442,7 +442,8 @@ TEST(Operations, of_grouped_experts_are_those_of_all_with_a_share_for_each) {
   for (std::size_t i = 0; i < apart.operations.operations.size(); ++i) {
     const FrameworkOperation& one = apart.operations.operations[i];
     const FrameworkOperation& all = grouped.operations.operations[i];
-    EXPECT_NEAR(all.dims[0] * all.share, one.dims[0], 1e-9) << small_network::line_of(one);  // the same work
+    EXPECT_NEAR(all.dims[0] * all.share, one.dims[0], 1e-9)
+        << small_network::line_of(one);  // the same work
   }
   double calls = 0;
   for (const HostCall& call : grouped.operations.calls) calls += call.share;

@@ -171,7 +171,7 @@ std::string reason_against(const Strategy& s, const Cluster& cluster, std::int64
     return fmt::format("ep={} must divide dp x cp = {}: experts are spread over those ranks",
                        s.expert, s.weight_ranks());
   if (s.exchange == ContextExchange::all_to_all && s.context == 1)
-    return "exchange=all-to-all is among cp, and cp is 1";
+    return "exchange=all-to-all is between the ranks of cp, and cp is 1";
   if (s.sequence_parallel && s.tensor == 1) return "sp splits over tp, and tp is 1";
   return pipeline_reason(s);
 }
