@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <limits>
 #include <vector>
 
@@ -89,6 +90,28 @@ TEST(LongProgram, has_the_same_plan_whoever_searches) {
     EXPECT_EQ(other->prefetch, alone.prefetch);
     EXPECT_EQ(other->offload, alone.offload);
   }
+}
+
+/// CPU time for one step that needs so many values whole.
+double cpu_time_of_step_s(std::size_t values) {
+  Program program;
+  program.steps.push_back({.first_use = 0, .flop = 1000});
+  for (std::size_t value = 0; value < values; ++value) {
+    program.values.push_back({.is_given = true, .bytes = 64, .row_bytes = 64});
+    program.uses.push_back({static_cast<ValueId>(value), true, false});
+  }
+  const AccessList list(program);
+  const std::clock_t begin = std::clock();
+  const Prediction made = predict(list, hardware_with(static_cast<std::int64_t>(64 * values)),
+                                  {.policy = Policy::belady}, Record::totals);
+  EXPECT_EQ(made.in_bytes, static_cast<std::int64_t>(64 * values));
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+// Tensors in small parts (--granularity) are many values of one step.
+TEST(LongProgram, waits_for_many_values_in_time_that_grows_with_them) {
+  const double begin_s = cpu_time_of_step_s(10'000);
+  EXPECT_LT(cpu_time_of_step_s(160'000), 32 * begin_s + 0.2);  // it was 200 times as long
 }
 
 }  // namespace

@@ -122,14 +122,33 @@ void TimedPass::run_channel(double from_s, double until_s) {
 
 // --- the steps -----------------------------------------------------------------------------------
 
+// Until the next write-back ends, room only shrinks, so that loads that were passed over need no
+// other look; after it, only if one of them may go now.
+bool TimedPass::may_go(const MissingLoads& passed_over) {
+  if (passed_over.least_after <= ended_write_backs_) return true;
+  return passed_over.least_bytes < unlimited_bytes && has_room(passed_over.least_bytes);
+}
+
 // The first load (by value) of the step that can go and has room now.
 std::uint32_t TimedPass::first_missing_load(bool& is_complete) {
   const std::uint32_t end = first_loads_[step_ + 1];
-  for (std::uint32_t load = first_loads_[step_]; load < end; ++load) {
-    if (ahead_.is_issued(load)) continue;
-    is_complete = false;
-    const Load& missing = loads_[load];
-    if (missing.after <= ended_write_backs_ && has_room(missing.bytes)) return load;
+  while (missing_.first < end && ahead_.is_issued(missing_.first)) ++missing_.first;
+  if (missing_.first < end) is_complete = false;
+  if (missing_.seen_write_backs != ended_write_backs_) {
+    missing_.seen_write_backs = ended_write_backs_;
+    if (missing_.next < end || may_go(missing_))
+      missing_ = {
+          .first = missing_.first, .next = missing_.first, .seen_write_backs = ended_write_backs_};
+  }
+  for (; missing_.next < end; ++missing_.next) {
+    if (ahead_.is_issued(missing_.next)) continue;
+    const Load& load = loads_[missing_.next];
+    if (load.after > ended_write_backs_)
+      missing_.least_after = std::min(missing_.least_after, load.after);
+    else if (has_room(load.bytes))
+      return missing_.next;
+    else
+      missing_.least_bytes = std::min(missing_.least_bytes, load.bytes);
   }
   return LoadsAhead::none;
 }
@@ -144,6 +163,9 @@ void TimedPass::wait_for_step() {
   }
   double ready_s = now_s_;
   last_value_ = nobody;
+  missing_ = {.first = first_loads_[step_],
+              .next = first_loads_[step_],
+              .seen_write_backs = ended_write_backs_};
   const bool is_there = planned.stream_after <= ended_write_backs_ &&
                         ahead_.are_issued(first_loads_[step_], first_loads_[step_ + 1]) &&
                         has_room(planned.rows_bytes + planned.outputs_bytes);

@@ -37,12 +37,23 @@ class TimedPass {
 
  private:
   static constexpr ValueId nobody = ~ValueId{0};
+  static constexpr std::int64_t unlimited_bytes = std::numeric_limits<std::int64_t>::max();
+
+  /// How far the search for the loads of a step is that waits for them.
+  struct MissingLoads {
+    std::uint32_t first = 0;             ///< all before it are issued
+    std::uint32_t next = 0;              ///< those before it are issued, or were passed over
+    std::uint32_t seen_write_backs = 0;  ///< that had ended then
+    std::int64_t least_bytes = unlimited_bytes;     ///< of those passed over for want of room
+    std::uint32_t least_after = ~std::uint32_t{0};  ///< the write-back that others wait for
+  };
 
   void begin(const PlannedSteps& plan, const PassLimits& limits, Record record);
   void find_rest(const std::vector<double>& compute_s);
   double least_time_s() const;
   void run_step(double compute_s);
   void wait_for_step();
+  bool may_go(const MissingLoads& passed_over);
   std::uint32_t first_missing_load(bool& is_complete);
   void note_wait(double ready_s);
   double stream(const PlannedStep& planned, double start_s);
@@ -107,6 +118,7 @@ class TimedPass {
   std::vector<double> rest_s_;     // by step: what it and those after it take at least
   std::vector<double> arrives_s_;  // by load; before it is issued, the time it takes
   StepId step_ = 0;
+  MissingLoads missing_;
   double now_s_ = 0;
   double channel_free_s_ = 0;
   ValueId last_value_ = nobody;
