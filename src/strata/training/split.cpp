@@ -9,8 +9,8 @@
 namespace strata {
 namespace {
 
-// Nobody waits for a plan of more.
-constexpr auto most_parts = static_cast<std::uint64_t>(most_uses);
+// A part that a step uses costs as much to plan as a step does.
+constexpr auto most_parts = static_cast<std::uint64_t>(most_steps);
 
 }  // namespace
 

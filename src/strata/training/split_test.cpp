@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/training/random_program_test.hpp"
+#include "strata/training/step_limit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,6 +55,18 @@ TEST(Split, refuses_what_would_never_end) {
   EXPECT_THROW(split_values(program, 0), Error);
   EXPECT_THROW(split_values(program, 1), Error);
   EXPECT_EQ(split_values(program, 1 << 20).values.size(), 1U << 20);
+}
+
+// A plan holds as many parts and uses of them as an iteration may have steps.
+TEST(Split, counts_parts_and_their_uses_against_the_limit_of_steps) {
+  Program program;
+  program.values = {{.is_given = true, .bytes = 10 * most_steps + 1, .row_bytes = 1}};
+  EXPECT_THROW(split_values(program, 10), Error);
+  program.values[0].bytes = 4 * most_steps;
+  program.steps = {{.first_use = 0}, {.first_use = 1}, {.first_use = 2}};
+  program.uses = {{0, true, false}, {0, true, false}, {0, true, false}};
+  EXPECT_THROW(split_values(program, 10), Error);
+  EXPECT_EQ(split_values(program, 1000).uses.size(), 3U * 4 * most_steps / 1000);
 }
 
 }  // namespace
