@@ -10,6 +10,7 @@
 #include "cli/predict_parallel.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
 #include "strata/report/explain_report.hpp"
 
 namespace strata {

@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
 
 namespace strata {
 namespace {
