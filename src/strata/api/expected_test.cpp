@@ -213,6 +213,22 @@ TEST(ExpectedTime, is_a_number_in_every_type_on_every_gpu) {
   }
 }
 
+// Volta and Turing have matrix units for fp16 and none for bf16, whose samples fp16 takes.
+TEST(ExpectedTime, in_fp16_is_at_the_fp16_peak_of_the_gpu) {
+  for (const std::string_view gpu : {"v100", "t4", "rtx-2080-ti"}) {
+    const double fp32_s = expected_of({"bert_large", std::nullopt, {}}, 16, {}, gpu).time_s;
+    const double fp16_s =
+        expected_of({"bert_large", std::nullopt, {.autocast = DType::fp16}}, 16, {}, gpu).time_s;
+    EXPECT_GT(fp32_s / fp16_s, 2) << gpu;
+  }
+  // NVIDIA/DeepLearningExamples, PyTorch/Classification/ConvNets/resnet50v1.5, training performance
+  // on a V100 with mixed precision: 1156 images/s.
+  const ExpectedTime resnet =
+      expected_of({"resnet50", std::nullopt, {.autocast = DType::fp16, .channels_last = true}}, 256,
+                  {}, "v100");
+  EXPECT_LT(std::fabs(std::log(resnet.time_s / (256 / 1156.0))), std::log(1.5));
+}
+
 TEST(ExpectedTime, is_there_for_gpus_alone) {
   const auto reason = ExpectedTimes::reason_against(load_machine("grace"), {});
   const auto none = ExpectedTimes::reason_against(load_machine("h200"), {});

@@ -42,15 +42,16 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
       precision_(precision),
       dims_(dims_of(form_).size()),
       coefficients_(calibrated.coefficients),
-      sigma_(calibrated.sigma),
-      flop_per_issue_(measured_on.kernel_peak(precision) / measured_on.issues_per_s) {
+      sigma_(calibrated.sigma) {
   check_class(form_, calibrated);
+  const DType sampled = dtype_named(calibrated.precision).value_or(precision);
+  flop_per_issue_ = measured_on.kernel_peak(sampled) / measured_on.issues_per_s;
   for (const KernelSample& sample : calibrated.samples) {
     KernelDims dims{};
     std::copy(sample.dims.begin(), sample.dims.end(), dims.begin());
     Point point{};
     point.place = place_of(dims);
-    const double fitted_s = form_time_s(form_, pass_, precision_, coefficients_, dims, measured_on);
+    const double fitted_s = form_time_s(form_, pass_, sampled, coefficients_, dims, measured_on);
     if (!(fitted_s > 0) || !std::isfinite(fitted_s))
       fail(ErrorKind::input, "{}: its coefficients give a time of {} s", calibrated.kernel_class,
            fitted_s);
@@ -123,13 +124,17 @@ KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measure
                          const GpuRates& gpu)
     : gpu_(gpu) {
   auto classes = std::make_shared<std::unordered_map<std::uint32_t, ClassTimes>>();
-  for (const CalibratedClass& one : calibration.classes) {
+  const auto add = [&](const CalibratedClass& one, DType sampled, DType as) {
     const auto kernel_class = operation_class_named(one.kernel_class);
-    const auto precision = dtype_named(one.precision);
-    if (!kernel_class || !precision || one.coefficients.empty()) continue;
-    classes->emplace(key_of(*kernel_class, *precision),
-                     ClassTimes(*kernel_class, *precision, one, measured_on));
+    if (!kernel_class || dtype_named(one.precision) != sampled || one.coefficients.empty()) return;
+    const std::uint32_t key = key_of(*kernel_class, as);
+    if (!classes->contains(key))
+      classes->emplace(key, ClassTimes(*kernel_class, as, one, measured_on));
+  };
+  for (const CalibratedClass& one : calibration.classes) {
+    if (const auto precision = dtype_named(one.precision)) add(one, *precision, *precision);
   }
+  for (const CalibratedClass& one : calibration.classes) add(one, DType::bf16, DType::fp16);
   classes_ = std::move(classes);
 }
 
@@ -146,11 +151,9 @@ const ClassTimes* KernelTimes::find(OperationClass kernel_class, DType precision
 
 const ClassTimes* KernelTimes::class_of(const FrameworkOperation& operation) const {
   const ClassTimes* times = find(operation.kernel_class, operation.precision);
-  // TF32 is a way to multiply: everything else runs as in fp32. Both 16-bit types take the same.
+  // TF32 is a way to multiply: everything else runs as in fp32.
   if (times == nullptr && operation.precision == DType::tf32)
     times = find(operation.kernel_class, DType::fp32);
-  if (times == nullptr && operation.precision == DType::fp16)
-    times = find(operation.kernel_class, DType::bf16);
   return times;
 }
 

@@ -40,6 +40,7 @@ struct NearbySamples {
 /// nearby: libraries choose among dozens of kernels, and no formula knows where they switch.
 class ClassTimes {
  public:
+  /// Kernels in `precision`; their samples may be in another one, which the calibrated class names.
   /// Errors (input) name the class whose coefficients or samples are not those of its form.
   ClassTimes(OperationClass kernel_class, DType precision, const CalibratedClass& calibrated,
              const GpuRates& measured_on);
@@ -74,12 +75,13 @@ class ClassTimes {
   std::size_t dims_ = 0;
   std::vector<double> coefficients_;
   double sigma_ = 0;
-  double flop_per_issue_ = 0;  // of the GPU that was measured
+  double flop_per_issue_ = 0;  // of the GPU that was measured, in the precision of the samples
   std::vector<Point> points_;
 };
 
 /// Every class of a calibration, on a GPU: the one it was measured on, or another one to which the
-/// fits are transferred.
+/// fits are transferred. A class in fp16 without samples of its own takes those in bf16, at the
+/// fp16 peak of the GPU: Volta and Turing have matrix units for fp16 alone.
 class KernelTimes {
  public:
   KernelTimes(const Calibration& calibration, const GpuRates& measured_on, const GpuRates& gpu);

@@ -93,7 +93,7 @@ TEST(KernelTimes, of_a_class_that_nobody_measured_are_a_guess_of_a_factor_of_two
   EXPECT_EQ(time.kernels_s, time.busy_s);
 }
 
-TEST(KernelTimes, in_tf32_are_those_of_fp32_and_both_16_bit_types_are_the_same) {
+TEST(KernelTimes, in_tf32_are_those_of_fp32_and_in_fp16_those_of_bf16) {
   Calibration calibration;
   calibration.classes = {relu_class()};
   const KernelTimes of_fp32(calibration, round_gpu(), round_gpu());
@@ -104,6 +104,45 @@ TEST(KernelTimes, in_tf32_are_those_of_fp32_and_both_16_bit_types_are_the_same) 
   const KernelTimes of_bf16(calibration, round_gpu(), round_gpu());
   EXPECT_TRUE(of_bf16.time(relu_of(1e6, DType::fp16)).is_calibrated);
   EXPECT_FALSE(of_bf16.time(relu_of(1e6)).is_calibrated);
+}
+
+// A GPU whose matrix units know fp16 alone (Volta, Turing) multiplies bf16 on its vector units.
+TEST(KernelTimes, in_fp16_take_samples_in_bf16_at_the_fp16_peak_of_the_gpu) {
+  CalibratedClass product{.kernel_class = "linear.forward", .precision = "bf16"};
+  product.coefficients = {3, 0.7, 30, 60, 3};
+  product.samples = {{{1, 4096, 4096, 4096}, 3e-3, 3e-3, 1}};
+  Calibration calibration;
+  calibration.classes = {product};
+  GpuRates volta = round_gpu();
+  volta.matrix_flop_per_s[static_cast<std::size_t>(DType::bf16)] /= 10;
+  volta.kernel_flop_per_s[static_cast<std::size_t>(DType::bf16)] /= 10;
+  const KernelTimes times(calibration, round_gpu(), volta);
+  const auto seconds = [&](DType precision, double columns) {
+    return times
+        .time({*operation_class_named("linear.forward"), precision, 0, {1, 4096, columns, 4096}})
+        .busy_s;
+  };
+  // The fp16 peak is that of the GPU with the samples, and so are the times.
+  const ClassTimes measured(*operation_class_named("linear.forward"), DType::bf16, product,
+                            round_gpu());
+  for (const double columns : {4096.0, 4095.0})
+    EXPECT_NEAR(
+        seconds(DType::fp16, columns) / measured.time({1, 4096, columns, 4096}, round_gpu()).busy_s,
+        1, 1e-12);
+  EXPECT_NEAR(seconds(DType::bf16, 4096) / seconds(DType::fp16, 4096), 10, 0.1);
+}
+
+// Samples in fp16, where there are some, are not replaced by those in bf16.
+TEST(KernelTimes, in_fp16_are_those_of_fp16_samples_where_there_are_some) {
+  CalibratedClass in_bf16 = relu_class(), in_fp16 = relu_class();
+  in_bf16.precision = "bf16";
+  in_fp16.precision = "fp16";
+  in_fp16.coefficients = {2, 16};
+  Calibration calibration;
+  calibration.classes = {in_bf16, in_fp16};
+  const KernelTimes times(calibration, round_gpu(), round_gpu());
+  EXPECT_GT(times.time(relu_of(1e6, DType::fp16)).busy_s,
+            1.5 * times.time(relu_of(1e6, DType::bf16)).busy_s);
 }
 
 TEST(KernelTimes, at_what_was_measured_are_near_the_measurement) {
