@@ -46,7 +46,6 @@ void choose(Enum& to, const std::array<std::string_view, count>& names, const Gi
   to = named<Enum>(names, given.text, given.what);
 }
 
-constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "eager", "module"};
 constexpr std::array<std::string_view, 2> expert_names = {"apart", "grouped"};
 
 std::optional<DType> autocast_type(const Given& given) {

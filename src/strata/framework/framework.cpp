@@ -190,8 +190,12 @@ Framework read_framework(std::string_view json_text) {
   if (const RulesJson* notes = object.find("notes")) framework.notes = plain_text(*notes, "notes");
   const RulesJson& operators = object.required("operators");
   if (!operators.is_object()) fail(ErrorKind::input, "framework.operators: expected an object");
-  for (const auto& [name, rule] : operators.items())
-    framework.operators[name] = operator_rule(rule, "framework.operators." + name);
+  for (const auto& [name, rule] : operators.items()) {
+    if (rule.is_null())
+      framework.operators.erase(name);
+    else
+      framework.operators[name] = operator_rule(rule, "framework.operators." + name);
+  }
   framework.iteration_calls =
       object.maybe_count("iteration_calls").value_or(framework.iteration_calls);
   framework.host_factor = object.maybe_positive("host_factor").value_or(framework.host_factor);

@@ -10,7 +10,11 @@
 #include "strata/graph/experts.hpp"
 #include "strata/graph/operator_names.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 
 namespace strata {
 namespace {
@@ -30,6 +34,35 @@ AttentionKernels attention_of(const FrameworkOptions& options, const Graph& grap
   if (attention != nullptr && attention->written_out) return AttentionKernels::eager;
   return graph.source.find("torchvision") != std::string::npos ? AttentionKernels::module
                                                                : AttentionKernels::fused;
+}
+
+/// The name of a framework's rule for a way to compute attention.
+std::string_view rule_name_of(AttentionKernels kernels) {
+  switch (kernels) {
+    case AttentionKernels::eager: return "attention_eager";
+    case AttentionKernels::module: return "attention_module";
+    default: return "attention";
+  }
+}
+
+/// What a file shows or a library is known for is a wish; a framework that has another way takes
+/// that. What a person asks for is refused where there is none.
+void check_attention(const Framework& framework, AttentionKernels asked, const Graph& graph) {
+  constexpr std::array ways = {AttentionKernels::fused, AttentionKernels::eager,
+                               AttentionKernels::module};
+  const auto has = [&](AttentionKernels way) {
+    return framework.find(rule_name_of(way)) != nullptr;
+  };
+  const bool has_attention = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
+    return std::holds_alternative<Attention>(n.op);
+  });
+  if (asked == AttentionKernels::automatic || !has_attention || has(asked)) return;
+  std::vector<std::string_view> known;
+  for (const AttentionKernels way : ways) {
+    if (has(way)) known.push_back(name_of(way));
+  }
+  fail(ErrorKind::unsupported, "--attention {}: {} has {}", name_of(asked), framework.name,
+       fmt::join(known, " and "));
 }
 
 /// Whether a product has a matrix as its second operand: a linear layer by another name.
@@ -345,6 +378,10 @@ class OperationWriter {
 
 }  // namespace
 
+std::string_view name_of(AttentionKernels kernels) {
+  return attention_names[static_cast<std::size_t>(kernels)];
+}
+
 OperationClass update_class(const Framework& framework, Optimizer optimizer) {
   if (optimizer == Optimizer::adam) return framework.adam;
   return known_class(optimizer == Optimizer::momentum ? "update.momentum" : "update.sgd");
@@ -354,14 +391,11 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
                             const Graph& graph, const Node& node) {
   std::string_view name = name_of(node.op);
   AttentionKernels attention = AttentionKernels::fused;
-  // A framework with one way to compute attention has one rule for it.
-  if ((std::holds_alternative<Attention>(node.op) || name == "split") &&
-      framework.find("attention_module") != nullptr)
-    attention = attention_of(options, graph, node);
-  if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::eager)
-    name = "attention_eager";
-  if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::module)
-    name = "attention_module";
+  if (std::holds_alternative<Attention>(node.op) || name == "split") {
+    const AttentionKernels wanted = attention_of(options, graph, node);
+    if (framework.find(rule_name_of(wanted)) != nullptr) attention = wanted;
+  }
+  if (std::holds_alternative<Attention>(node.op)) name = rule_name_of(attention);
   if (name == "split" && attention == AttentionKernels::module) name = "reshape";
   if (name == "transposed_convolution") name = "convolution";
   if (name == "instance_norm") name = "group_norm";
@@ -383,6 +417,7 @@ FrameworkOperations operations_of(const Program& program, const Framework& frame
          "--experts grouped: {} compiles; its calls are not those of a framework that runs layer "
          "by layer",
          framework.title);
+  check_attention(framework, options.attention, *program.bound->graph);
   OperationWriter writer(program, framework, options);
   writer.write(optimizer);
   FrameworkOperations written = std::move(writer).take();

@@ -5,8 +5,10 @@
 #include "strata/framework/operation_classes.hpp"
 #include "strata/training/program.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// A Program as the operations that a framework runs for it: casts, copies, biases and
@@ -16,6 +18,9 @@ namespace strata {
 /// How attention is written: scaled_dot_product_attention, products and softmax one by one, or
 /// nn.MultiheadAttention, which copies more. Automatic: as the library whose network it is.
 enum class AttentionKernels : std::uint8_t { automatic, fused, eager, module };
+inline constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "eager",
+                                                                    "module"};
+std::string_view name_of(AttentionKernels kernels);
 
 /// How experts of a layer compute: one after the other, as modules, or all in one grouped product.
 enum class ExpertKernels : std::uint8_t { apart, grouped };
@@ -64,7 +69,8 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
 OperationClass update_class(const Framework& framework, Optimizer optimizer);
 
 /// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split. Errors
-/// (unsupported): experts are grouped by frameworks without a compiler.
+/// (unsupported): experts are grouped by frameworks without a compiler; the framework does not
+/// compute attention as it is asked to.
 FrameworkOperations operations_of(const Program& program, const Framework& framework,
                                   const FrameworkOptions& options, Optimizer optimizer);
 
