@@ -35,6 +35,7 @@ struct Case {
     options.offload = static_cast<Offload>(pick(0, 1));
     options.policy = pick(0, 3) == 0 ? Policy::belady : Policy::thesis;
     options.strict_minimum = pick(0, 3) == 0;
+    hardware.is_cache = number % 3 == 0;
   }
 
   int pick(int least, int most) { return std::uniform_int_distribution(least, most)(random); }

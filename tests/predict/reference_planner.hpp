@@ -64,9 +64,10 @@ struct Uses {
 
 /// "What a step holds": the three cases of the page.
 struct Holding {
-  int fits = 1;                    ///< the number of the case; 0: below one row of each value
+  int fits = 1;                    ///< the number of the case
   std::int64_t least_bytes = 0;    ///< what it holds at least, whatever the plan chooses
   std::int64_t refetch_bytes = 0;  ///< in case 3
+  bool is_below_rows = false;      ///< one row of each value is more than the capacity
 };
 
 inline Holding holding_of(const Uses& uses, StepId step, std::int64_t capacity_bytes) {
@@ -84,22 +85,36 @@ inline Holding holding_of(const Uses& uses, StepId step, std::int64_t capacity_b
   }
   if (all <= capacity_bytes) return {1, all, 0};
   if (least <= capacity_bytes) return {2, least, 0};
-  if (rows > capacity_bytes) return {0, 0, 0};
+  // "Rows that take more than half of the capacity are cut as well"
+  const std::int64_t half = capacity_bytes / 2;
+  const bool cuts_rows = other_rows > half;
+  const std::int64_t room = capacity_bytes - (cuts_rows ? half : other_rows);
   std::int64_t slices = 1;
-  const auto held = [&] { return (weights + slices - 1) / slices + other_rows; };
-  while (held() > capacity_bytes) ++slices;
-  return {3, held(), (slices - 1) * other_reads};
+  const auto slice = [&] { return (weights + slices - 1) / slices; };
+  while (slice() > room) ++slices;
+  return {3, cuts_rows ? capacity_bytes : other_rows + slice(), (slices - 1) * other_reads,
+          rows > capacity_bytes};
 }
 
+/// "A capacity below one row of each value is refused", unless the chip is a cache; and case 3 is,
+/// by a strict minimum.
+struct Refuses {
+  bool slices = false, rows = true;
+
+  bool operator()(const Holding& holding) const {
+    return (rows && holding.is_below_rows) || (slices && holding.fits == 3);
+  }
+};
+
 /// "The capacity is used to seven binary digits": the largest of the capacities that the page names
-/// that is not above. A capacity that is refused stays as it is.
+/// that is not above. A capacity that is refused, unless by a cache, stays as it is.
 inline std::int64_t used_capacity(const Program& program, std::int64_t capacity_bytes,
                                   bool strict_minimum) {
   const Uses uses(program);
+  const Refuses refuses{.slices = strict_minimum};
   const auto is_refused = [&](std::int64_t bytes) {
     for (StepId step = 0; step < program.steps.size(); ++step) {
-      const int fits = holding_of(uses, step, bytes).fits;
-      if (fits == 0 || (fits == 3 && strict_minimum)) return true;
+      if (refuses(holding_of(uses, step, bytes))) return true;
     }
     return false;
   };
@@ -132,14 +147,14 @@ class FarthestNextUse {
   FarthestNextUse(const Program& program, std::int64_t capacity_bytes)
       : uses_(program), capacity_bytes_(capacity_bytes) {}
 
-  std::optional<Plan> plan(bool strict_minimum) {
+  std::optional<Plan> plan(const Refuses& refuses) {
     const std::size_t steps = uses_.program.steps.size();
     plan_.capacity_bytes = capacity_bytes_;
     plan_.uses.resize(uses_.program.uses.size());
     plan_.refetch_bytes.resize(steps);
     for (StepId step = 0; step < steps; ++step) {
       const Holding holding = holding_of(uses_, step, capacity_bytes_);
-      if (holding.fits == 0 || (holding.fits == 3 && strict_minimum)) return std::nullopt;
+      if (refuses(holding)) return std::nullopt;
       plan_.refetch_bytes[step] = holding.refetch_bytes;
     }
     for (StepId step = 0; step < steps; ++step) {
@@ -247,8 +262,8 @@ class FarthestNextUse {
 };
 
 inline std::optional<Plan> farthest_next_use(const Program& program, std::int64_t capacity_bytes,
-                                             bool strict_minimum = false) {
-  return FarthestNextUse(program, capacity_bytes).plan(strict_minimum);
+                                             const Refuses& refuses = {}) {
+  return FarthestNextUse(program, capacity_bytes).plan(refuses);
 }
 
 }  // namespace strata::reference

@@ -305,9 +305,11 @@ const TriedPlan& BestPlanner::best_at(std::int64_t capacity_bytes) {
   SharedSearch::SearchState& state = *rates_[now_].search;
   const std::lock_guard lock(state.mutex);
   std::vector<SharedSearch::BestAt>& known = state.best;
-  if (known.empty() || point < known.front().from_bytes || !tries_smaller_) {
+  // Below one row of everything a plan is for that capacity alone.
+  const bool is_alone = point < grid_.lowest_bytes();
+  if (is_alone || known.empty() || point < known.front().from_bytes || !tries_smaller_) {
     search_down_from(point);
-    if (known.empty()) {
+    if (known.empty() && !is_alone) {
       known.push_back({point, *best_});
       state.searched_bytes = point;
     }

@@ -54,12 +54,13 @@ Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_by
       if (use.reads) rereads += value.bytes;
     }
   }
-  const std::int64_t room = capacity_bytes - rows;
-  if (room <= 0) return {};
-  const std::int64_t slices = (whole + room - 1) / room;
+  const std::int64_t room = room_for_slices(rows, capacity_bytes);
+  const std::int64_t slices = std::max<std::int64_t>((whole + room - 1) / room, 1);
+  const bool cuts_rows = rows > capacity_bytes - room;
   return {.slices = slices,
-          .held_bytes = rows + (whole + slices - 1) / slices,
-          .refetch_bytes = (slices - 1) * rereads};
+          .held_bytes = cuts_rows ? capacity_bytes : rows + (whole + slices - 1) / slices,
+          .refetch_bytes = (slices - 1) * rereads,
+          .cuts_rows = cuts_rows};
 }
 
 MinimumCapacity minimum_capacity(const Program& program) {

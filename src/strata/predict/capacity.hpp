@@ -3,6 +3,8 @@
 
 #include "strata/predict/predict.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 /// What a step needs on chip.
@@ -20,14 +22,14 @@ std::int64_t least_bytes(const Program& program, StepId step, const Use& use);
 enum class Fit : std::uint8_t {
   whole,   ///< all its values at once: all are resident
   rows,    ///< its least: what is not resident is streamed
-  slices,  ///< not even that: the weight is cut, all is streamed, and what is read is read once per
-           ///< slice
+  slices,  ///< not even that: weights are cut, and rows that take more than half of the capacity;
+           ///< all is streamed, and what is read is read once per slice
 };
 
 struct StepNeed {
   std::int64_t all_bytes = 0;    ///< all its values
   std::int64_t least_bytes = 0;  ///< one row of each, weights whole where they must be
-  std::int64_t rows_bytes = 0;   ///< one row of each, weights too: below this nothing helps
+  std::int64_t rows_bytes = 0;   ///< one row of each, weights too
 };
 
 StepNeed need_of(const Program& program, StepId step);
@@ -46,15 +48,22 @@ inline Fit fit_of(const StepNeed& need, const Plan& plan) {
 /// The least that a step may need beyond the capacity, and yet run alone on chip; 0: none may.
 std::int64_t tolerated_bytes(std::int64_t capacity_bytes, const PredictOptions& options);
 
-/// A step whose least does not fit: its weight in the fewest slices that do. 0 slices: not even one
-/// row of everything else fits.
+/// A step whose least does not fit: its weights in the fewest slices that do. Where rows of its
+/// other values take more than half of the capacity, they are cut as well: they pass through one
+/// half, slices have the other, and the step has the chip to itself.
 struct Slicing {
-  std::int64_t slices = 0;
+  std::int64_t slices = 1;
   std::int64_t held_bytes = 0;
   std::int64_t refetch_bytes =
       0;  ///< what it reads besides the weight, once more per further slice
+  bool cuts_rows = false;
 };
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes);
+
+/// What slices may take beside rows of so many bytes.
+inline std::int64_t room_for_slices(std::int64_t rows_bytes, std::int64_t capacity_bytes) {
+  return std::max(capacity_bytes - rows_bytes, capacity_bytes - capacity_bytes / 2);
+}
 
 /// The step that needs the most, and its least: below it weights are sliced.
 struct MinimumCapacity {

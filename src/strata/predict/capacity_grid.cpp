@@ -18,13 +18,12 @@ int digits_beyond(std::int64_t bytes, int points) {
   return std::max(0, width(bytes) - width(points));
 }
 
+/// Caches take less than one row of everything, too, but then no smaller capacity is tried.
 bool is_refused(const AccessList& list, const PredictOptions& options, StepId step,
                 std::int64_t capacity_bytes) {
   const StepNeed& need = list.needs[step];
   if (need.least_bytes <= capacity_bytes) return false;
-  if (!options.strict_minimum)
-    return need.rows_bytes > capacity_bytes ||
-           slicing_of(list.program, step, capacity_bytes).slices == 0;
+  if (!options.strict_minimum) return need.rows_bytes > capacity_bytes;
   return need.least_bytes > tolerated_bytes(capacity_bytes, options);
 }
 

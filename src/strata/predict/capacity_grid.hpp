@@ -24,7 +24,8 @@ class CapacityGrid {
   CapacityGrid(const AccessList& list, const PredictOptions& options);
 
   std::int64_t lowest_bytes() const { return lowest_bytes_; }
-  /// The largest point that is not above. What is below the lowest stays: it will be refused.
+  /// The largest point that is not above. What is below the lowest stays: it is refused, or taken
+  /// as it is by a cache.
   std::int64_t floor(std::int64_t bytes) const { return floor(bytes, points_); }
   /// The same of those that a coarser grid has too: a power of two of them per octave.
   std::int64_t floor(std::int64_t bytes, int points) const;

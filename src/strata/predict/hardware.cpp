@@ -59,6 +59,7 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
   Hardware hardware;
   hardware.capacity_bytes =
       overrides.capacity_bytes ? *overrides.capacity_bytes : capacity_of(machine);
+  hardware.is_cache = !overrides.capacity_bytes && (machine.kind == "gpu" || machine.kind == "cpu");
   hardware.bytes_per_s = overrides.bytes_per_s ? checked_rate(*overrides.bytes_per_s, "--bandwidth")
                                                : bandwidth_of(machine);
   if (overrides.flop_per_s) {

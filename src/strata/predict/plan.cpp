@@ -124,9 +124,12 @@ namespace {
        format_capacity(static_cast<double>(needed_bytes), 4), what);
 }
 
-// How much more room makes do with one slice less.
+// How much more room makes do with one slice less. A step that cuts rows holds all of the chip,
+// whatever that is.
 std::int64_t missing_for_fewer_slices(const AccessList& list, StepId step,
-                                      std::int64_t capacity_bytes, std::int64_t slices) {
+                                      std::int64_t capacity_bytes, const Slicing& slicing) {
+  if (slicing.cuts_rows) return 1;
+  const std::int64_t slices = slicing.slices;
   std::int64_t more = list.needs[step].least_bytes - capacity_bytes;
   if (slices <= 1) return more;
   std::int64_t whole = 0;
@@ -138,6 +141,23 @@ std::int64_t missing_for_fewer_slices(const AccessList& list, StepId step,
 }
 
 }  // namespace
+
+StepId widest_step(const AccessList& list) {
+  const auto widest = std::max_element(
+      list.needs.begin(), list.needs.end(),
+      [](const StepNeed& a, const StepNeed& b) { return a.rows_bytes < b.rows_bytes; });
+  return static_cast<StepId>(widest - list.needs.begin());
+}
+
+void check_rows(const AccessList& list, StepId widest, const Hardware& hardware,
+                const PredictOptions& options) {
+  if (hardware.is_cache || list.needs.empty()) return;
+  const std::int64_t most_bytes =
+      std::max(hardware.capacity_bytes, tolerated_bytes(hardware.capacity_bytes, options));
+  if (list.needs[widest].rows_bytes > most_bytes)
+    refuse(list, widest, hardware.capacity_bytes, list.needs[widest].rows_bytes,
+           "one row of each of its tensors");
+}
 
 Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity_bytes,
                        const PredictOptions& options) {
@@ -161,11 +181,9 @@ Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity
     if (options.strict_minimum && (!largest || need.least_bytes > list.needs[*largest].least_bytes))
       largest = step;
     const Slicing slicing = slicing_of(program, step, capacity_bytes);
-    if (slicing.slices == 0 || need.rows_bytes > capacity_bytes)
-      refuse(list, step, capacity_bytes, need.rows_bytes, "one row of each of its tensors");
     if (plan.refetch_bytes.empty()) plan.refetch_bytes.resize(program.steps.size());
     plan.refetch_bytes[step] = slicing.refetch_bytes;
-    margin.grow_needed(missing_for_fewer_slices(list, step, capacity_bytes, slicing.slices));
+    margin.grow_needed(missing_for_fewer_slices(list, step, capacity_bytes, slicing));
   }
   if (largest)
     refuse(list, *largest, capacity_bytes, list.needs[*largest].least_bytes,

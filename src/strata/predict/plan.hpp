@@ -30,9 +30,16 @@ std::vector<std::int64_t> occupied_bytes(const AccessList& list, const Plan& pla
 /// Empty: nothing.
 std::vector<std::string> problems_of(const AccessList& list, const Plan& plan);
 
+/// The step that needs the most for one row of each of its values.
+StepId widest_step(const AccessList& list);
+/// Errors (input): the capacity is below one row of each value of that step, and the chip is
+/// managed by hand. The planners do without whole rows.
+void check_rows(const AccessList& list, StepId widest, const Hardware& hardware,
+                const PredictOptions& options);
+
 /// The plan in which nothing stays: every step resident as far as the capacity rule says, sliced
-/// where it must be. Planners start from it. Errors (input): the capacity is below one row of a
-/// step's values, or, when strict, below the minimum.
+/// where it must be. Planners start from it. Errors (input), when strict: the capacity is below the
+/// minimum.
 Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options);
 /// The same into a plan that is there already; says up to which capacity it is the same.
 Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity_bytes,

@@ -83,8 +83,8 @@ std::int64_t PlanFloor::least_streamed_bytes(StepId step, std::int64_t capacity_
   const std::int64_t touched = touched_bytes_[step];
   if (list_.needs[step].least_bytes <= capacity_bytes) return touched - capacity_bytes;
   const Slices& cut = slices_[step];
-  const std::int64_t room = capacity_bytes - cut.rows_bytes;
-  if (room <= 0) return touched;
+  const std::int64_t room = room_for_slices(cut.rows_bytes, capacity_bytes);
+  if (cut.whole_bytes <= room) return touched;
   return touched + ((cut.whole_bytes + room - 1) / room - 1) * cut.reread_bytes;
 }
 

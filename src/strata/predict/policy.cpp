@@ -47,6 +47,7 @@ PredictOptions effective_options(const PredictOptions& options) {
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options) {
   check(hardware);
+  check_rows(list, widest_step(list), hardware, options);
   Decision decision{.plan = {},
                     .hardware = hardware,
                     .options = effective_options(options),

@@ -32,6 +32,7 @@ struct Hardware {
   bool mac_is_one = false;              ///< a multiply-add counts 1 operation, not 2 (the thesis)
   std::optional<RateOf> dense_of = {};  ///< whose rates those are; absent where they were given
   std::optional<RateOf> other_of = {};
+  bool is_cache = false;  ///< nobody manages the chip by hand: what does not fit streams through it
 };
 
 enum class Policy : std::uint8_t { best, thesis, belady, exact };

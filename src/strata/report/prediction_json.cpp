@@ -148,6 +148,15 @@ Json stall_json(const Stall& stall) {
 
 Json need_json(const CapacityNeed& need) { return {{"bytes", need.bytes}, {"step", need.step}}; }
 
+Json capacity_json(const PredictionSummary& summary) {
+  Json json = {{"minimum", need_json(summary.minimum)},
+               {"whole", need_json(summary.whole)},
+               {"sliced_steps", summary.sliced_steps},
+               {"tolerated_steps", summary.tolerated_steps}};
+  if (!summary.cut_row_steps.empty()) json["cut_row_steps"] = summary.cut_row_steps;
+  return json;
+}
+
 Json alternative_json(const Alternative& alternative) {
   const bool is_known = alternative.reason.empty();
   return {{"change", alternative.change},
@@ -173,10 +182,7 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
   text.add("no_bounds_reason", summary.bounds ? Json() : Json(summary.no_bounds_reason));
   text.add("least_traffic_bytes",
            summary.least_traffic_bytes ? Json(*summary.least_traffic_bytes) : Json());
-  text.add("capacity", {{"minimum", need_json(summary.minimum)},
-                        {"whole", need_json(summary.whole)},
-                        {"sliced_steps", summary.sliced_steps},
-                        {"tolerated_steps", summary.tolerated_steps}});
+  text.add("capacity", capacity_json(summary));
   text.add_list("warnings", summary.warnings, warning_json);
   add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
                      iteration_of(summary.profile), Evidence::predicted);

@@ -96,7 +96,11 @@ void find_needs(PredictionSummary& summary, const Program& program, const Plan& 
       whole_step = step;
     }
     if (fit_of(need, plan) == Fit::slices) {
-      summary.sliced_steps.push_back(name_of(program, step));
+      const Slicing slicing = slicing_of(program, step, plan.capacity_bytes);
+      if (slicing.slices > 1) summary.sliced_steps.push_back(name_of(program, step));
+      if (slicing.cuts_rows) summary.cut_row_steps.push_back(name_of(program, step));
+      if (slicing.cuts_rows && need.rows_bytes > summary.widest.bytes)
+        summary.widest = {.bytes = need.rows_bytes, .step = name_of(program, step)};
     } else if (fit_of(need, plan.capacity_bytes) == Fit::slices) {
       summary.tolerated_steps.push_back(name_of(program, step));
     }

@@ -119,6 +119,8 @@ struct PredictionSummary {
   std::string no_expected_reason;             ///< why there is none
   std::optional<std::int64_t> largest_batch;  ///< that fits, where this one does not; 0: none
   std::vector<MemoryChange> memory_changes;   ///< of what does not fit
+  std::vector<std::string> cut_row_steps;     ///< those that stream their rows in parts
+  CapacityNeed widest;                        ///< of them: the most that a row of everything takes
 
   /// What is allocated at most: by the framework, or by a plan without any.
   std::int64_t needed_memory_bytes() const {

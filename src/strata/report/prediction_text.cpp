@@ -183,6 +183,11 @@ std::string facts(const PredictionSummary& summary) {
                          format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
                          printable(summary.minimum.step), capacity_text(summary.minimum.bytes)));
   }
+  if (!summary.cut_row_steps.empty()) {
+    text += fact("cut rows", format_exact(static_cast<std::int64_t>(summary.cut_row_steps.size())),
+                 fmt::format("steps stream rows in parts: one row of each tensor of {} takes {}",
+                             printable(summary.widest.step), capacity_text(summary.widest.bytes)));
+  }
   if (!summary.tolerated_steps.empty()) {
     text +=
         fact("tolerated", format_exact(static_cast<std::int64_t>(summary.tolerated_steps.size())),

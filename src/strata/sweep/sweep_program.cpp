@@ -14,6 +14,7 @@ struct SweepProgram::State {
   State(const Program& program, const PredictOptions& how, std::shared_ptr<SharedSearch> shared)
       : parts(how.granularity_bytes > 0 ? split_values(program, how.granularity_bytes) : Program{}),
         list(how.granularity_bytes > 0 ? parts : program),
+        widest(widest_step(list)),
         options(effective_options(how)),
         search(std::move(shared)) {
     if (options.policy == Policy::thesis || options.policy == Policy::belady)
@@ -33,6 +34,7 @@ struct SweepProgram::State {
 
   Program parts;  // of the program, when its values are cut
   AccessList list;
+  StepId widest;
   PredictOptions options;
   std::optional<FarthestSweep> farthest;
   std::shared_ptr<SharedSearch> search;
@@ -50,6 +52,7 @@ SweepProgram& SweepProgram::operator=(SweepProgram&&) noexcept = default;
 
 PointTotals SweepProgram::at(const Hardware& hardware) {
   check(hardware);
+  check_rows(state_->list, state_->widest, hardware, state_->options);
   if (state_->farthest) return state_->farthest->at(hardware);
   if (state_->options.policy == Policy::best) return state_->best_at(hardware);
   return totals_of(predict(state_->list, hardware, state_->options, Record::totals));
