@@ -117,7 +117,7 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
       host_slower_(request.host.slower),
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
-      times_(calibration, measured_on, gpu_rates(machine)) {}
+      times_(calibration, measured_on, gpu_rates(machine), framework_.fp16_as_fp32) {}
 
 double ExpectedTimes::widening() const { return widening_for(use_, framework_, calibration_); }
 

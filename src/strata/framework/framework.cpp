@@ -202,6 +202,8 @@ Framework read_framework(std::string_view json_text) {
   if (object.find("waits_at_steps") != nullptr)
     framework.waits_at_steps = object.truth("waits_at_steps");
   framework.adam = adam_from(object);
+  if (object.find("fp16_as_fp32") != nullptr)
+    framework.fp16_as_fp32 = object.list("fp16_as_fp32", most_classes, kernel_class_in);
   object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
     ObjectReader autocast(inner, place);
     framework.autocast.lower = autocast.list("lower", most_rules, plain_text);

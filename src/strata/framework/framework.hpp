@@ -105,6 +105,7 @@ struct Framework {
   double host_factor = 1;            ///< how much longer its host takes than the calibration's
   bool waits_at_steps = false;       ///< the host waits for the device around forward and backward
   OperationClass adam = {};          ///< whose kernels update weights with Adam
+  std::vector<OperationClass> fp16_as_fp32;  ///< whose kernels in fp16 are those of fp32, not bf16
 
   const OperatorRule* find(std::string_view op) const;
 };

@@ -45,6 +45,9 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
       sigma_(calibrated.sigma) {
   check_class(form_, calibrated);
   const DType sampled = dtype_named(calibrated.precision).value_or(precision);
+  if (form_ != KernelForm::product && form_ != KernelForm::convolution)  // those count their bytes
+    narrower_ = static_cast<double>(bytes_per_element(sampled)) /
+                static_cast<double>(bytes_per_element(precision));
   flop_per_issue_ = measured_on.kernel_peak(sampled) / measured_on.issues_per_s;
   for (const KernelSample& sample : calibrated.samples) {
     KernelDims dims{};
@@ -102,7 +105,13 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
 
 double ClassTimes::fitted_s(const KernelDims& dims, const GpuRates& gpu) const {
   const int missed = form_ == KernelForm::product ? misalignment(pass_, precision_, dims) : 0;
-  if (missed == 0) return form_time_s(form_, pass_, precision_, coefficients_, dims, gpu);
+  if (missed == 0 && narrower_ == 1)
+    return form_time_s(form_, pass_, precision_, coefficients_, dims, gpu);
+  if (missed == 0) {
+    GpuRates narrow = gpu;
+    narrow.bytes_per_s *= narrower_;
+    return form_time_s(form_, pass_, precision_, coefficients_, dims, narrow);
+  }
   const double slower = std::pow(coefficients_.back(), missed);
   GpuRates issuing = gpu;
   double& peak = issuing.kernel_flop_per_s[static_cast<std::size_t>(precision_)];
@@ -121,7 +130,7 @@ KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
 }
 
 KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measured_on,
-                         const GpuRates& gpu)
+                         const GpuRates& gpu, std::span<const OperationClass> fp16_as_fp32)
     : gpu_(gpu) {
   auto classes = std::make_shared<std::unordered_map<std::uint32_t, ClassTimes>>();
   const auto add = [&](const CalibratedClass& one, DType sampled, DType as) {
@@ -133,6 +142,11 @@ KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measure
   };
   for (const CalibratedClass& one : calibration.classes) {
     if (const auto precision = dtype_named(one.precision)) add(one, *precision, *precision);
+  }
+  for (const CalibratedClass& one : calibration.classes) {
+    const auto kernel_class = operation_class_named(one.kernel_class);
+    if (std::find(fp16_as_fp32.begin(), fp16_as_fp32.end(), kernel_class) != fp16_as_fp32.end())
+      add(one, DType::fp32, DType::fp16);
   }
   for (const CalibratedClass& one : calibration.classes) add(one, DType::bf16, DType::fp16);
   classes_ = std::move(classes);

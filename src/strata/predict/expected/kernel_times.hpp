@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +76,7 @@ class ClassTimes {
   std::size_t dims_ = 0;
   std::vector<double> coefficients_;
   double sigma_ = 0;
+  double narrower_ = 1;        // bytes of a number in the samples over those in the precision
   double flop_per_issue_ = 0;  // of the GPU that was measured, in the precision of the samples
   std::vector<Point> points_;
 };
@@ -84,7 +86,9 @@ class ClassTimes {
 /// fp16 peak of the GPU: Volta and Turing have matrix units for fp16 alone.
 class KernelTimes {
  public:
-  KernelTimes(const Calibration& calibration, const GpuRates& measured_on, const GpuRates& gpu);
+  /// `fp16_as_fp32`: classes that take samples in fp32 there, with half the bytes.
+  KernelTimes(const Calibration& calibration, const GpuRates& measured_on, const GpuRates& gpu,
+              std::span<const OperationClass> fp16_as_fp32 = {});
   KernelTime time(const FrameworkOperation& operation) const;
   const GpuRates& gpu() const { return gpu_; }
 

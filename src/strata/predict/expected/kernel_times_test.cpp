@@ -132,6 +132,21 @@ TEST(KernelTimes, in_fp16_take_samples_in_bf16_at_the_fp16_peak_of_the_gpu) {
   EXPECT_NEAR(seconds(DType::bf16, 4096) / seconds(DType::fp16, 4096), 10, 0.1);
 }
 
+// cuDNN computes batch norm in fp32 and in fp16, PyTorch itself in bf16.
+TEST(KernelTimes, in_fp16_take_samples_in_fp32_where_the_framework_says_so) {
+  CalibratedClass in_bf16 = relu_class(), in_fp32 = relu_class();
+  in_bf16.precision = "bf16";
+  in_bf16.coefficients = {2, 100};
+  Calibration calibration;
+  calibration.classes = {in_bf16, in_fp32};
+  const OperationClass relu = *operation_class_named("relu.forward");
+  const KernelTimes times(calibration, round_gpu(), round_gpu(), std::span(&relu, 1));
+  // 2 µs and half of 8 bytes for each of a million numbers.
+  EXPECT_NEAR(times.time(relu_of(1e6, DType::fp16)).busy_s, 6e-6, 1e-9);
+  EXPECT_NEAR(times.time(relu_of(1e6, DType::fp32)).busy_s, 10e-6, 1e-9);
+  EXPECT_GT(times.time(relu_of(1e6, DType::bf16)).busy_s, 50e-6);
+}
+
 // Samples in fp16, where there are some, are not replaced by those in bf16.
 TEST(KernelTimes, in_fp16_are_those_of_fp16_samples_where_there_are_some) {
   CalibratedClass in_bf16 = relu_class(), in_fp16 = relu_class();
