@@ -193,7 +193,9 @@ class OperationWriter {
         options_.autocast.has_value() && program_.steps[id].pass == Pass::forward;
     for (const LaunchRule& rule : rules) {
       if (!holds(rule.when, node, channels_last_ && !casts_weights)) continue;
-      const bool channels_last = channels_last_ || layouts_.is_channels_last[node.node().inputs[0]];
+      const auto& inputs = node.node().inputs;
+      const bool channels_last =
+          channels_last_ || (!inputs.empty() && layouts_.is_channels_last[inputs.front()]);
       const OperationClass kernel_class = class_for(rule, node, channels_last);
       add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node),
           rule.share);

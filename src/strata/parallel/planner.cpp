@@ -30,7 +30,7 @@ void find_interval(StrategyTime& result, const RankCosts& costs, const RankEngin
   const double exposed_s = mean.tensor_s + mean.context_s + mean.experts_s + mean.gradients_s +
                            mean.parameters_s + mean.pipeline_s;
   const double factor = engine.calibration->interval_factor;
-  const double links = factor * communication_sigma * exposed_s / result.time_s;
+  const double links = exposed_s > 0 ? factor * communication_sigma * exposed_s / result.time_s : 0;
   const double beyond = std::hypot(links, engine.sigma);
   result.low_s = result.time_s * std::exp(-std::hypot(std::log(costs.low), beyond));
   result.high_s = result.time_s * std::exp(std::hypot(std::log(costs.high), beyond));

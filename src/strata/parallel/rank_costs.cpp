@@ -75,7 +75,7 @@ class CostSheet {
         whole_(*runs[0]),
         units_(find_units(whole_.program)),
         busy_s_(whole_.program.steps.size(), 0) {
-    result_.units.resize(std::max<std::size_t>(units_.units.size(), 1));
+    result_.units.resize(units_.units.size());
     for (const Unit& unit : units_.units) result_.names.push_back(unit.name);
     for (std::size_t i = 0; i < split.collectives.size(); ++i)
       of_node_[split.collectives[i].node].push_back(i);

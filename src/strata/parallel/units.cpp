@@ -98,7 +98,10 @@ UnitList find_units(const Program& program) {
     result.units.back().output = crossing.tensor[i];
     result.units.back().has_output = true;
   }
-  if (!result.units.empty()) result.units.back().has_output = false;
+  // Of a network of views nothing runs; it is one unit all the same.
+  if (result.units.empty())
+    result.units.push_back({.name = graph.nodes.empty() ? "" : graph.nodes.front().name});
+  result.units.back().has_output = false;
   result.of_node.assign(graph.nodes.size(), 0);
   for (NodeId id = 0; id < graph.nodes.size(); ++id)
     result.of_node[id] = order.empty() ? 0 : of_place[place[id]];

@@ -19,7 +19,7 @@ struct Unit {
 };
 
 struct UnitList {
-  std::vector<Unit> units;
+  std::vector<Unit> units;             ///< at least one
   std::vector<std::uint32_t> of_node;  ///< which unit each node is in
 };
 

@@ -103,14 +103,22 @@ ValueIds NodeSteps::output_values(const Part& part, std::uint32_t output) const 
   return builder_.values.at(part.node.outputs[output], part.time);
 }
 
+// As many as the first output has or, where that is a sum of all, the first input. An unknown
+// operator may have no input.
+std::int64_t NodeSteps::rows_of(const Node& node) const {
+  std::int64_t rows = 1;
+  for (const std::vector<TensorId>* ids : {&node.outputs, &node.inputs}) {
+    if (ids->empty()) continue;
+    const BoundTensor& tensor = builder_.bound.tensors[ids->front()];
+    rows = std::max(rows, tensor.bytes / row_bytes(tensor, {}, false, tensor.bytes));
+  }
+  return rows;
+}
+
 // Saved things lie one after the other, and of each all time steps.
 void NodeSteps::make_saved(const Part& part, const NodeCost& cost) {
   if (part.time > 1) return;  // the first time step has made them
-  std::int64_t rows = 1;      // as many as the output has or, where that is a sum of all, the input
-  for (const TensorId id : {part.node.outputs[0], part.node.inputs[0]}) {
-    const BoundTensor& tensor = builder_.bound.tensors[id];
-    rows = std::max(rows, tensor.bytes / row_bytes(tensor, {}, false, tensor.bytes));
-  }
+  const std::int64_t rows = rows_of(part.node);
   for (std::uint32_t index = 0; index < cost.saved.size(); ++index) {
     for (std::uint32_t time = 1; time <= part.times; ++time) {
       const Part one{part.id, part.node, part.times > 1 ? time : 0, part.times};

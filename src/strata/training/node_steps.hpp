@@ -37,6 +37,7 @@ class NodeSteps {
   ValueIds input_values(const Part& part, std::uint32_t input) const;
   ValueIds output_values(const Part& part, std::uint32_t output) const;
   ValueId saved_value(const Part& part, const NodeCost& cost, std::uint32_t index);
+  std::int64_t rows_of(const Node& node) const;
   void make_saved(const Part& part, const NodeCost& cost);
   Step step_of(const Part& part, Pass pass) const;
 
