@@ -39,79 +39,75 @@ mode_t mode_of_new_files() {
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), target_(path_) {
-  struct stat present {};
-  const bool exists = ::stat(path_.c_str(), &present) == 0;
-  if (!exists && errno != ENOENT) fail_to_write(errno);
-  if (exists && S_ISDIR(present.st_mode)) fail_to_write(EISDIR);
-  if (exists && !S_ISREG(present.st_mode)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (descriptor_ < 0) fail_to_write(errno);
-    return;
+OutputFile::OutputFile(std::filesystem::path path) : place_(std::move(path)) {
+  if (place_.is_special()) {
+    place_.expect_no_trap();
+    descriptor_ = place_.open_special();
+  } else {
+    make_file();
   }
-  std::error_code ignored;  // of a path that cannot be resolved; writing will then say why
-  if (exists) target_ = std::filesystem::canonical(path_, ignored);
-  if (target_.empty()) target_ = path_;
-  mode_ = exists ? present.st_mode & 07777U : mode_of_new_files();
-  make_file();
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlinkat(place_.folder(), temporary_.filename().c_str(), 0);
 }
 
 void OutputFile::make_file() {
   for (int tries = 0; tries < 100; ++tries) {
-    const std::filesystem::path name =
-        target_.parent_path() / fmt::format(".{}.{}.partial",
-                                            target_.filename().string().substr(0, 200),
-                                            unpredictable_word());
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const std::string name =
+        fmt::format(".{}.{}.partial", place_.name().substr(0, 200), unpredictable_word());
+    descriptor_ = ::openat(place_.folder(), name.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor_ >= 0) {
-      temporary_ = name;
+      temporary_ = place_.folder_path() / name;
       return;
     }
     if (errno != EEXIST) break;
   }
-  fail_to_write(errno);
+  place_.fail_to_write(errno);
+}
+
+// A file of somebody else says nothing about who may use this one, and nobody runs a result: no
+// set-user-ID or set-group-ID bit is taken over.
+mode_t OutputFile::mode() const {
+  const mode_t of_new = mode_of_new_files();
+  const auto& before = place_.present();
+  struct stat now {};
+  if (!before || before->st_uid != ::geteuid() || ::fstat(descriptor_, &now) != 0) return of_new;
+  const mode_t kept = before->st_mode & 0777U;
+  const bool has_same_group =
+      now.st_gid == before->st_gid || ::fchown(descriptor_, ~uid_t{0}, before->st_gid) == 0;
+  return has_same_group ? kept : kept & ~(S_IRWXG & ~of_new);
 }
 
 const std::filesystem::path& OutputFile::name_meanwhile() const {
   if (temporary_.empty())
-    fail(ErrorKind::usage, "cannot write {}: it is a pipe or a device", path_.string());
+    fail(ErrorKind::usage, "cannot write {}: it is a pipe or a device", place_.path().string());
   return temporary_;
 }
 
 void OutputFile::write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(descriptor_, text.data(), text.size());
-    if (count < 0 && errno != EINTR) fail_to_write(errno);
+    if (count < 0 && errno != EINTR) place_.fail_to_write(errno);
     if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
   }
 }
 
 void OutputFile::finish() {
-  const bool has_mode = temporary_.empty() || ::fchmod(descriptor_, mode_) == 0;
-  if (!has_mode) fail_to_write(errno);
+  const bool has_mode = temporary_.empty() || ::fchmod(descriptor_, mode()) == 0;
+  if (!has_mode) place_.fail_to_write(errno);
   // Some file systems report a full disk only here.
   const bool is_closed = ::close(std::exchange(descriptor_, -1)) == 0;
-  if (!is_closed) fail_to_write(errno);
+  if (!is_closed) place_.fail_to_write(errno);
   if (temporary_.empty()) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+  if (::renameat(place_.folder(), temporary_.filename().c_str(), place_.folder(),
+                 place_.name().c_str()) != 0)
     // A wrong path was found when the file was made: somebody removed it or its folder since.
-    fail(ErrorKind::environment, "cannot write {}: {}", path_.string(),
+    fail(ErrorKind::environment, "cannot write {}: {}", place_.path().string(),
          std::generic_category().message(errno));
   temporary_.clear();
-}
-
-// A wrong path is a slip of whoever typed it; a full disk or a missing permission is the machine's
-// state.
-void OutputFile::fail_to_write(int reason) const {
-  const bool is_wrong_path =
-      reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == ENAMETOOLONG;
-  fail(is_wrong_path ? ErrorKind::usage : ErrorKind::environment, "cannot write {}: {}",
-       path_.string(), std::generic_category().message(reason));
 }
 
 }  // namespace strata

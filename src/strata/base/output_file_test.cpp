@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string>
+#include <thread>
 
 namespace strata {
 namespace {
@@ -22,7 +25,18 @@ namespace fs = std::filesystem;
 mode_t mode_of(const fs::path& path) {
   struct stat there {};
   EXPECT_EQ(::stat(path.c_str(), &there), 0);
-  return there.st_mode & 0777U;
+  return there.st_mode & 07777U;
+}
+
+/// The permissions of the result where a file of these is replaced.
+mode_t mode_behind(const fs::path& path, mode_t before, uid_t owner) {
+  std::ofstream(path) << "before";
+  EXPECT_EQ(::chown(path.c_str(), owner, ~gid_t{0}), 0);
+  EXPECT_EQ(::chmod(path.c_str(), before), 0);
+  OutputFile file(path);
+  file.write("after");
+  file.finish();
+  return mode_of(path);
 }
 
 // What an attack on the name with the number of the process needs.
@@ -56,6 +70,58 @@ TEST(OutputFile, that_is_new_has_the_permissions_that_the_user_wants) {
   file.finish();
   ::umask(before);
   EXPECT_EQ(mode_of(folder.path() / "a"), 0640U);
+}
+
+TEST(OutputFile, keeps_who_may_read_and_write_it_and_no_other_right) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(mode_behind(folder.path() / "a", 0640, ::geteuid()), 0640U);
+  EXPECT_EQ(mode_behind(folder.path() / "b", 0444, ::geteuid()), 0444U);
+  EXPECT_EQ(mode_behind(folder.path() / "c", 06777, ::geteuid()), 0777U);
+  EXPECT_EQ(mode_behind(folder.path() / "d", 01777, ::geteuid()), 0777U);
+}
+
+// A stranger could have the results of root run as root.
+TEST(OutputFile, takes_no_permissions_from_a_file_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
+  const test::TemporaryFolder folder;
+  const mode_t before = ::umask(0022);
+  constexpr uid_t nobody = 65534;
+  EXPECT_EQ(mode_behind(folder.path() / "a", 06777, nobody), 0644U);
+  EXPECT_EQ(mode_behind(folder.path() / "b", 0666, nobody), 0644U);
+  ::umask(before);
+}
+
+// Whom the group's permissions were meant for is the group.
+TEST(OutputFile, keeps_the_group_of_the_file_that_it_replaces) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to any group";
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.file("a", "before");
+  constexpr gid_t others = 65533;
+  ASSERT_EQ(::chown(path.c_str(), ~uid_t{0}, others), 0);
+  EXPECT_EQ(mode_behind(path, 0660, ::geteuid()), 0660U);
+  struct stat there {};
+  ASSERT_EQ(::stat(path.c_str(), &there), 0);
+  EXPECT_EQ(there.st_gid, others);
+}
+
+TEST(OutputFile, writes_all_to_a_pipe) {
+  const test::TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string text(1 << 20, 'x');  // more than a pipe holds
+  std::string got;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // comes later
+    std::ifstream file(pipe);
+    got.assign(std::istreambuf_iterator<char>(file), {});
+  });
+  {
+    OutputFile file(pipe);
+    file.write(text);
+    file.finish();
+  }
+  reader.join();
+  EXPECT_EQ(got, text);
 }
 
 TEST(OutputFile, that_vanished_is_an_error) {

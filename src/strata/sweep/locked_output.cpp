@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -24,39 +25,54 @@ bool is_at(const std::filesystem::path& path, int descriptor) {
 
 }  // namespace
 
-LockedOutput::LockedOutput(std::filesystem::path path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-  if (descriptor_ < 0) fail_to("write", errno);
+LockedOutput::LockedOutput(std::filesystem::path file) : place_(std::move(file)) {
+  place_.expect_no_trap();
+  if (place_.is_special()) {
+    descriptor_ = place_.open_special();
+    return;
+  }
+  constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_APPEND;
+  descriptor_ = ::openat(place_.folder(), place_.name().c_str(), flags, 0666);
+  if (descriptor_ < 0) place_.fail_to_write(errno);
   struct stat present {};
   is_regular_ = ::fstat(descriptor_, &present) == 0 && S_ISREG(present.st_mode);
-  if (!is_regular_) return;
   const bool is_taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   // Whoever had the lock may have put another file there before it was free.
-  if (is_taken || !is_at(path_, descriptor_)) {
+  if (!is_regular_ || is_taken || !is_at(path(), descriptor_)) {
     ::close(descriptor_);
-    fail(ErrorKind::environment, "{} is being written by another process", path_.string());
+    fail(ErrorKind::environment, "{} is being written by another process", path().string());
   }
 }
 
 LockedOutput::~LockedOutput() { ::close(descriptor_); }
 
-void LockedOutput::empty() const {
-  if (is_regular_ && ::ftruncate(descriptor_, 0) != 0) fail_to("empty", errno);
+void LockedOutput::empty() { cut_to(0); }
+
+void LockedOutput::cut_to(std::int64_t bytes) {
+  if (!is_regular_) return;
+  if (::ftruncate(descriptor_, bytes) != 0) place_.fail_to_write(errno);
+  least_bytes_ = 0;
+}
+
+void LockedOutput::note_written() {
+  struct stat now {};
+  if (is_regular_ && ::fstat(descriptor_, &now) == 0)
+    least_bytes_ = std::max<std::int64_t>(least_bytes_, now.st_size);
 }
 
 void LockedOutput::expect_still_there() const {
-  if (is_regular_ && !is_at(path_, descriptor_))
-    fail(
-        ErrorKind::environment,
-        "{} was removed or replaced while it was written: its points are lost; run the sweep again",
-        path_.string());
+  if (!is_regular_) return;
+  struct stat now {};
+  const bool is_there = is_at(path(), descriptor_) && ::fstat(descriptor_, &now) == 0;
+  if (is_there && now.st_size >= least_bytes_) return;
+  fail(ErrorKind::environment,
+       "{} was {} while it was written: its points are lost; run the sweep again", path().string(),
+       is_there ? "emptied or cut" : "removed or replaced");
 }
 
-void LockedOutput::fail_to(std::string_view act, int reason) const {
-  const bool is_wrong_path =
-      reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == ENAMETOOLONG;
-  fail(is_wrong_path ? ErrorKind::usage : ErrorKind::environment, "cannot {} {}: {}", act,
-       path_.string(), std::generic_category().message(reason));
+void LockedOutput::fail_to_read(int reason) const {
+  fail(ErrorKind::environment, "cannot read {}: {}", path().string(),
+       std::generic_category().message(reason));
 }
 
 }  // namespace strata

@@ -99,7 +99,7 @@ void ResultFile::continue_behind_last_row(
       ++lines;
     }
   });
-  if (reason != 0) output_.fail_to("read", reason);
+  if (reason != 0) output_.fail_to_read(reason);
   const std::int64_t rows = lines - std::count(head.begin(), head.end(), '\n');
   if (rows > 0) {
     const std::string line = piece_of(output_.descriptor(), last_begin, longest_row_begin);
@@ -110,16 +110,18 @@ void ResultFile::continue_behind_last_row(
     }
     done_ = last + 1;
   }
-  if (::ftruncate(output_.descriptor(), end) != 0) output_.fail_to("write", errno);
+  output_.cut_to(end);
+  output_.note_written();
 }
 
 void ResultFile::append(std::string_view text) {
   output_.expect_still_there();
   while (!text.empty()) {
     const ssize_t count = ::write(output_.descriptor(), text.data(), text.size());
-    if (count < 0 && errno != EINTR) output_.fail_to("write", errno);
+    if (count < 0 && errno != EINTR) output_.fail_to_write(errno);
     if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
   }
+  output_.note_written();
 }
 
 }  // namespace strata

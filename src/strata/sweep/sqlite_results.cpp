@@ -89,6 +89,7 @@ class DatabaseFile {
     remove_log_of_sqlite(path.string() + "-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7");
     output_.empty();
   }
+  LockedOutput& output() { return output_; }
   const LockedOutput& output() const { return output_; }
 
  private:
@@ -148,6 +149,7 @@ class DatabaseSink : public SweepSink {
   void flush() override {
     file_.output().expect_still_there();
     commit();
+    file_.output().note_written();
     database_.run("BEGIN IMMEDIATE");
   }
 

@@ -50,6 +50,8 @@ SweepTable read_sweep_table(const std::filesystem::path& path) {
     std::error_code problem;
     if (!std::filesystem::exists(path, problem)) fail(ErrorKind::input, "no such file");
     if (std::filesystem::is_directory(path, problem)) fail(ErrorKind::input, "is a folder");
+    if (!std::filesystem::is_regular_file(path, problem))
+      fail(ErrorKind::input, "expected a file, got a device or a pipe");
     std::ifstream file(path, std::ios::binary);
     if (!file) fail(ErrorKind::input, "cannot be read");
     char first[16] = {};

@@ -53,7 +53,7 @@ class ResultFiles : public testing::TestWithParam<TextForm> {
 };
 
 TEST_P(ResultFiles, that_vanish_while_they_are_written_are_an_error) {
-  const auto kind_after = [&](const auto& change) {
+  const auto kind_after = [&](const auto& change, const char* what = "was removed or replaced") {
     const std::unique_ptr<SweepSink> sink = open(IfPresent::replace);
     const PointResult result = test::made_up_result(0);
     sink->write(0, {&result, 1});
@@ -62,13 +62,15 @@ TEST_P(ResultFiles, that_vanish_while_they_are_written_are_an_error) {
     try {
       sink->flush();
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("was removed or replaced"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
       return error.kind();
     }
     return ErrorKind::internal;
   };
   EXPECT_EQ(kind_after([&] { std::filesystem::remove(path_); }), ErrorKind::environment);
   EXPECT_EQ(kind_after([&] { std::filesystem::rename(path_, folder_.path() / "moved"); }),
+            ErrorKind::environment);
+  EXPECT_EQ(kind_after([&] { std::filesystem::resize_file(path_, 0); }, "was emptied or cut"),
             ErrorKind::environment);
 }
 
