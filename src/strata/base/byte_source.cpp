@@ -19,6 +19,9 @@ class FileSource : public ByteSource {
     const std::filesystem::file_status status = std::filesystem::status(path, problem);
     if (!std::filesystem::exists(status)) fail(ErrorKind::input, "no such file");
     if (std::filesystem::is_directory(status)) fail(ErrorKind::input, "is a folder, not a file");
+    // A file is opened several times: first to see what it is.
+    if (!std::filesystem::is_regular_file(status))
+      fail(ErrorKind::input, "expected a file, got a device or a pipe");
     file_.open(path, std::ios::binary);
     if (!file_) fail(ErrorKind::input, "cannot be read");
   }

@@ -59,9 +59,10 @@ bool has_unfinished_work(const std::filesystem::path& path) {
   return bytes_of_file(path.string() + "-wal") > 0 || bytes_of_file(path.string() + "-journal") > 0;
 }
 
-/// Nobody writes the file: SQLite then makes no files of its own beside it, which a database with
-/// a write-ahead log would need even for reading.
-std::string immutable_name(const std::filesystem::path& path) {
+/// A path with an option of SQLite. immutable=1 says that nobody writes the file: SQLite then makes
+/// no files of its own beside it, which a database with a write-ahead log would need even for
+/// reading.
+std::string uri_of(const std::filesystem::path& path, std::string_view option) {
   std::string name = "file://";
   for (const char c : std::filesystem::absolute(path).string()) {
     if (c == '%' || c == '?' || c == '#') {
@@ -70,7 +71,7 @@ std::string immutable_name(const std::filesystem::path& path) {
       name += c;
     }
   }
-  return name + "?immutable=1";
+  return fmt::format("{}?{}", name, option);
 }
 
 /// The journal of a transaction over several databases names a file that SQLite removes when it is
@@ -145,11 +146,17 @@ Database Database::open_to_read(const std::filesystem::path& path) {
       errno == EWOULDBLOCK) {
     fail(ErrorKind::environment, "is being written by another process");
   }
-  if (has_unfinished_work(path)) {
-    database.open(path.string(), SQLITE_OPEN_READONLY);
-  } else {
-    database.open(immutable_name(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  refuse_journal_of_many(path);
+  constexpr int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  if (!has_unfinished_work(path)) {
+    database.open(uri_of(path, "immutable=1"), flags);
+    return database;
   }
+  // What a writer left in its write-ahead log is read, too. SQLite shares an index of the log with
+  // other processes in a file beside it, except with a database that is its own: no such file is
+  // left behind then, and none is needed in a folder that cannot be written.
+  database.open(uri_of(path, "vfs=unix-none"), flags);
+  database.run("PRAGMA locking_mode=EXCLUSIVE");
   return database;
 }
 

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
 namespace strata {
 namespace {
 
@@ -64,6 +67,35 @@ TEST(Database, does_not_remove_what_a_strange_journal_names) {
   Database::open_to_write(path).run("CREATE TABLE a (b)");
   folder.file("a.db-journal", "/a/file/of/others\xd9\xd5\x05\xf9\x20\xa1\x63\xd7");
   EXPECT_THROW(Database::open_to_write(path), Error);
+  try {
+    Database::open_to_read(path);
+    FAIL() << "was silent";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("is of a transaction that Strata did not make"),
+              std::string::npos);
+  }
+}
+
+// As a program leaves it that was killed while it wrote.
+TEST(Database, with_a_log_is_read_without_a_file_beside_it) {
+  const test::TemporaryFolder folder;
+  const auto from = folder.path() / "from.db";
+  const auto path = folder.path() / "here" / "a.db";
+  std::filesystem::create_directory(path.parent_path());
+  const Database writer = Database::open_to_write(from);
+  writer.run("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE a (b)");
+  writer.run("INSERT INTO a VALUES (1), (2)");
+  std::filesystem::copy(from, path);
+  std::filesystem::copy(from.string() + "-wal", path.string() + "-wal");
+  {
+    const Database database = Database::open_to_read(path);
+    TableRows rows(database, "a", {"b"});
+    EXPECT_TRUE(rows.next());
+    EXPECT_TRUE(rows.next()) << "what is in the log alone";
+    EXPECT_FALSE(rows.next());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path.string() + "-shm"));
+  EXPECT_TRUE(std::filesystem::exists(path.string() + "-wal"));
 }
 
 }  // namespace
