@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,14 +39,19 @@ class Line {
     said_.clear();
   }
 
-  /// False: nobody looks, or a line is there already, as of another thread of a host program.
+  /// False: nobody looks, a line is there already, as of another thread of a host program, or the
+  /// system has no thread for it.
   bool start(std::string what) {
     const std::lock_guard lock(mutex_);
     if (!is_terminal_ || thread_) return false;
     what_ = std::move(what);
     begin_ = Clock::now();
     is_over_ = false;
-    thread_.emplace([this] { tick(); });
+    try {
+      thread_.emplace([this] { tick(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
     return true;
   }
 

@@ -247,6 +247,12 @@ Sweep::State::State(const SweepRequest& request, SweepAxes found)
   changes_on_chip = std::any_of(
       parameters.begin(), parameters.end(),
       [&](const SweepParameter& parameter) { return is_on_chip(parameter.name, machines); });
+  if (changes_on_chip && !wants_limit && !request_at(0).names_expected()) {
+    fail(ErrorKind::usage,
+         "--no-limit leaves out the limit, and an axis of on-chip memory the expected time, which "
+         "is of chips as they are: leave out --no-limit, or ask for the expected time with "
+         "--framework");
+  }
   identity = {identity_of(*this), std::string(version), grid.size(), !where.empty()};
 }
 

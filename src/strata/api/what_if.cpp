@@ -138,7 +138,8 @@ std::vector<ChangeAnswer> answers_to(std::span<const Change> changes,
   std::vector<ChangeAnswer> answers(changes.size());
   std::vector<std::future<void>> workers;
   for (std::size_t first = 0; first < std::min(threads, changes.size()); ++first) {
-    workers.push_back(std::async(std::launch::async, [&, first] {
+    // Where the system has no more threads, this one does the work of the others, too.
+    workers.push_back(std::async(std::launch::async | std::launch::deferred, [&, first] {
       for (std::size_t i = first; i < changes.size(); i += threads)
         answers[i] = answer_one(changes[i]);
     }));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace strata::cpu {
 namespace {
@@ -43,8 +44,13 @@ int allowed_cpus() {
 
 Threads::Threads(int count)
     : waits_awake_(count <= allowed_cpus()), shares_(static_cast<std::size_t>(std::max(1, count))) {
-  for (int thread = 1; thread < count; ++thread) {
-    workers_.emplace_back([this, thread] { work(thread); });
+  try {
+    for (int thread = 1; thread < count; ++thread)
+      workers_.emplace_back([this, thread] { work(thread); });
+  } catch (const std::system_error& error) {
+    end_workers();
+    fail(ErrorKind::environment, "only {} of {} threads can be started: {}", workers_.size() + 1,
+         count, error.what());
   }
   keep_apart();
 }
@@ -68,7 +74,9 @@ void Threads::keep_apart() {
   }
 }
 
-Threads::~Threads() {
+Threads::~Threads() { end_workers(); }
+
+void Threads::end_workers() {
   is_ending_ = true;
   ++round_;
   round_.notify_all();

@@ -41,6 +41,7 @@ class Threads {
   };
 
   void keep_apart();
+  void end_workers();
   void work(int thread);
   void take_indices(int thread);
   /// Returns once the number is another one.

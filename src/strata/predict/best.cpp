@@ -290,7 +290,8 @@ void BestPlanner::search_down_from(std::int64_t point) {
   searched.best = best_;
   std::vector<std::future<void>> others;
   for (std::size_t i = 1; i < threads_; ++i) {
-    others.push_back(std::async(std::launch::async, [&] {
+    // Where the system has no more threads, this one searches alone.
+    others.push_back(std::async(std::launch::async | std::launch::deferred, [&] {
       BestPlanner other(list_, rates_[now_].hardware, options_);
       other.search_points(searched);
     }));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace strata {
@@ -34,7 +35,11 @@ void run_tasks(const std::vector<std::function<void()>>& tasks,
       std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), tasks.size());
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work, false);
+    try {
+      for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work, false);
+    } catch (const std::system_error&) {
+      // The system has no more threads: those that there are do the work.
+    }
     work(true);
   }
   if (error) std::rethrow_exception(error);

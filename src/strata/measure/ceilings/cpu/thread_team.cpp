@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/ceilings/cpu/thread_team.hpp"
 
+#include "strata/base/error.hpp"
 #include "strata/cpu/allowance.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 
 namespace strata::cpu {
 namespace {
@@ -57,7 +59,13 @@ ThreadTeam::ThreadTeam(std::span<const int> processors) : workers_(processors.si
   const int first = workers_.front().processor;
   if (const int problem = pin_to({&first, 1}); problem != 0)
     problem_ = fmt::format("threads could not be pinned to processors: {}", std::strerror(problem));
-  for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { serve(i); });
+  try {
+    for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { serve(i); });
+  } catch (const std::system_error& error) {
+    end();
+    fail(ErrorKind::environment, "only {} of {} threads can be started: {}", threads_.size() + 1,
+         size(), error.what());
+  }
   run([](int) {});  // all have tried to pin themselves
   for (const Worker& worker : workers_) {
     if (!worker.is_pinned && problem_.empty())
@@ -65,7 +73,9 @@ ThreadTeam::ThreadTeam(std::span<const int> processors) : workers_(processors.si
   }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { end(); }
+
+void ThreadTeam::end() {
   is_over_ = true;
   start_all();
   for (std::thread& thread : threads_) thread.join();

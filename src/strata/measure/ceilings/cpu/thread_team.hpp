@@ -50,6 +50,7 @@ class ThreadTeam {
   void work(int index);
   void wait_for(const std::atomic<int>& counter, int value) const;
   void start_all();
+  void end();
 
   std::vector<Worker> workers_;
   std::vector<std::thread> threads_;
