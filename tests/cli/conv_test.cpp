@@ -197,6 +197,12 @@ TEST(Conv, says_what_is_wrong_with_a_plug_in) {
   const Outcome dies = with_fault(7);
   EXPECT_EQ(dies.exit_code, 2) << dies.err;
   EXPECT_NE(dies.err.find("the loader itself dies of it (signal 11)"), dies.err.npos) << dies.err;
+  for (const int fault : {8, 9, 10}) {  // in its entry, in what that returns, in its functions
+    const Outcome damaged = with_fault(fault);
+    EXPECT_EQ(damaged.exit_code, 2) << fault << damaged.err;
+    EXPECT_NE(damaged.err.find("die when they are called (signal 11)"), damaged.err.npos)
+        << fault << damaged.err;
+  }
   const Outcome wrong = with_fault(5);
   EXPECT_EQ(wrong.exit_code, 0) << wrong.err;
   EXPECT_NE(wrong.out.find("faulty: wrong: relative error 1"), wrong.out.npos) << wrong.out;

@@ -15,6 +15,9 @@
 #define WRONG_RESULT 5
 #define FAILS 6
 #define DIES 7
+#define ENTRY_DIES 8
+#define DAMAGED_NAME 9
+#define REFUSAL_DIES 10
 
 #if FAULT == DIES
 __attribute__((constructor)) static void die(void) { raise(SIGSEGV); }
@@ -24,6 +27,7 @@ static int refusal(const strata_conv_problem* problem, char* reason, size_t byte
   (void)problem;
   (void)reason;
   (void)bytes;
+  if (FAULT == REFUSAL_DIES) raise(SIGSEGV);
   return 0;
 }
 
@@ -44,7 +48,8 @@ const strata_conv_plugin_description* another_function(void)
 {
   static strata_conv_plugin_description description;
   description.version = STRATA_CONV_PLUGIN_VERSION + (FAULT == WRONG_VERSION);
-  description.name = FAULT == NO_NAME ? NULL : "faulty";
+  if (FAULT == ENTRY_DIES) raise(SIGSEGV);
+  description.name = FAULT == NO_NAME ? NULL : FAULT == DAMAGED_NAME ? (const char*)16 : "faulty";
   description.refusal = refusal;
   description.run = FAULT == NO_RUN ? NULL : run;
   return &description;

@@ -9,8 +9,10 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 
 namespace strata {
@@ -157,6 +159,38 @@ const strata_conv_plugin_description& description_in(void* library) {
   return *plugin;
 }
 
+/// What every run asks first, of a small convolution.
+void ask_all(const strata_conv_plugin_description& plugin) {
+  const strata_conv_problem problem = plain_problem(
+      {.shape = {.batch = 1, .channels = 4, .height = 8, .width = 8, .filters = 4}}, false);
+  ReasonText reason{};
+  plugin.refusal(&problem, reason.data(), reason.size());
+  if (plugin.scratch_bytes != nullptr) plugin.scratch_bytes(&problem);
+  if (plugin.flop != nullptr) plugin.flop(&problem);
+  if (plugin.tolerance != nullptr) plugin.tolerance(&problem);
+}
+
+/// A damaged file can bring down whoever calls its functions: a child calls them first. One that
+/// does not come back is ended, too.
+void call_in_a_child(const std::filesystem::path& place) {
+  constexpr unsigned most_s = 10;
+  const auto signal = signal_of_child([&] {
+    std::signal(SIGALRM, SIG_DFL);
+    ::alarm(most_s);
+    void* const library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    try {
+      ask_all(description_in(library));
+    } catch (const Error&) {
+      // The caller finds the same, and says it.
+    }
+  });
+  if (!signal) return;
+  fail(ErrorKind::input, "its functions {} (signal {}): it is damaged, or they are at fault",
+       *signal == SIGALRM ? fmt::format("take more than {} s", most_s) : "die when they are called",
+       *signal);
+}
+
 /// A damaged file can bring down the loader itself: a child loads it first.
 void try_in_a_child(const std::filesystem::path& place) {
   const auto signal = signal_of_child([&] { ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL); });
@@ -177,6 +211,7 @@ std::unique_ptr<ConvStrategy> load_conv_plugin(const std::filesystem::path& path
     const auto place = std::filesystem::absolute(path);
     if (!std::filesystem::is_regular_file(place)) fail(ErrorKind::input, "no such file");
     try_in_a_child(place);
+    call_in_a_child(place);
     ::dlerror();
     std::shared_ptr<void> library(::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* handle) {
       if (handle != nullptr) ::dlclose(handle);
