@@ -125,8 +125,13 @@ progress() {
 
 # lock PRESET: two first calls at once must not build in the same folder. Held until the file descriptor closes.
 lock() {
-  mkdir -p "$root/build" 2>/dev/null || fail "cannot write to $root/build"
-  exec 9>"$root/build/$1.lock"
+  local file=$root/build/$1.lock there=""
+  if [[ -x $root/build/$1/strata ]]; then
+    there="; $root/build/$1/strata was built of other sources, and can be run as it is"
+  fi
+  # A failed exec would end the shell with bash's own words.
+  { mkdir -p "$root/build" && : >>"$file"; } 2>/dev/null || fail "cannot write $file, so nothing can be built$there"
+  exec 9>"$file"
   flock -n 9 || { say "another build of $1 is running; waiting for it"; flock 9; }
 }
 

@@ -111,6 +111,18 @@ run "$project/strata"
 expect_status 0
 expect_out second
 
+begin 'where nothing can be built, that is said, and that there is a program'
+touch "$project/cli/main.cpp"
+mv "$project/build/release.lock" "$scratch/lock"
+mkdir "$project/build/release.lock"  # root may write every file, but no folder
+run "$project/strata"
+expect_status 3
+expect_err_has 'cannot write'
+expect_err_has 'can be run as it is'
+rmdir "$project/build/release.lock"
+run "$project/strata"
+expect_status 0
+
 begin 'a newer test is not a reason to build'
 touch "$project/src/a_test.cpp"
 run "$project/strata"
