@@ -24,7 +24,8 @@ std::string flag_words(std::span<const Flag> flags) {
 std::string offer_call(Offer offer, std::span<const std::string_view> choices) {
   switch (offer) {
     case Offer::choices: return fmt::format("_strata_words '{}'", fmt::join(choices, " "));
-    case Offer::file: return "_strata_files";
+    case Offer::file:
+    case Offer::output: return "_strata_files";
     case Offer::model: return "_strata_models";
     case Offer::machine: return "_strata_machines";
     case Offer::command: return fmt::format("_strata_words '{}'", fmt::join(command_words(), " "));

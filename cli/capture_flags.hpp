@@ -49,11 +49,11 @@ inline constexpr Flag capture_metrics_flag{
 inline constexpr Flag capture_json_flag{.name = "json",
                                         .value = "FILE",
                                         .help = "The tables as JSON; - is standard output.",
-                                        .offer = Offer::file};
+                                        .offer = Offer::output};
 inline constexpr Flag capture_trace_flag{.name = "trace",
                                          .value = "FILE",
                                          .help = "A timeline for Perfetto (Chrome JSON).",
-                                         .offer = Offer::file};
+                                         .offer = Offer::output};
 inline constexpr Flag capture_merge_flag{.name = "merge",
                                          .help = "Runs nothing: the logs given become one file."};
 inline constexpr Flag capture_keep_flag{.name = "keep-logs",

@@ -15,8 +15,9 @@
 /// cli/commands.cpp, docs/cli/<name>.md.
 namespace strata {
 
-/// What a shell may offer while the value is typed.
-enum class Offer { nothing, file, model, machine, command, choices };
+/// What a shell may offer while the value is typed. An output is a file that the command writes:
+/// one that cannot be written is refused before the command begins.
+enum class Offer { nothing, file, output, model, machine, command, choices };
 
 /// A switch, or a flag that takes exactly one value.
 struct Flag {

@@ -51,7 +51,7 @@ constexpr Flag options_flag{.name = "options",
 constexpr Flag save_options_flag{.name = "save-options",
                                  .value = "FILE",
                                  .help = "Write what was asked as such a file; - is stdout.",
-                                 .offer = Offer::file};
+                                 .offer = Offer::output};
 constexpr Flag version_flag{
     .name = "version", .letter = 'V', .help = "The version of this program."};
 

@@ -54,11 +54,11 @@ constexpr Flag threshold_flag{
 constexpr Flag compare_json_flag{.name = "json",
                                  .value = "FILE",
                                  .help = "Everything as JSON; - is standard output.",
-                                 .offer = Offer::file};
+                                 .offer = Offer::output};
 constexpr Flag compare_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 constexpr std::array<Flag, 7> compare_own_flags = {
     compare_by_flag,   compare_layers_flag, compare_times_flag, threshold_flag,
     compare_json_flag, compare_csv_flag,    html_flag};

@@ -34,20 +34,20 @@ constexpr Argument conv_arguments[] = {
 constexpr Flag conv_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "Results and advice as JSON; - is standard output.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag conv_csv_flag{
-    .name = "csv", .value = "FILE", .help = "A line per result.", .offer = Offer::file};
+    .name = "csv", .value = "FILE", .help = "A line per result.", .offer = Offer::output};
 constexpr Flag conv_jsonl_flag{.name = "jsonl",
                                .value = "FILE",
                                .help = "A JSON line per result as it comes.",
-                               .offer = Offer::file};
+                               .offer = Offer::output};
 constexpr Flag conv_resume_flag{.name = "resume",
                                 .help = "Go on with the --jsonl file of this run."};
 constexpr Flag conv_force_flag{.name = "force", .help = "Replace a --jsonl file that is there."};
 constexpr Flag conv_plot_flag{.name = "plot",
                               .value = "PREFIX",
                               .help = "Pictures as SVG: PREFIX-k-forward-time.svg and so on.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag details_flag{.name = "details", .help = "Rates, roles, kernels of every point."};
 constexpr Flag conv_from_flag{.name = "from",
                               .value = "FILE",

@@ -15,7 +15,7 @@ constexpr Flag output_flag{.name = "out",
                            .letter = 'o',
                            .value = "FILE",
                            .help = "Where the network goes; - is standard output.",
-                           .offer = Offer::file,
+                           .offer = Offer::output,
                            .also = "output"};
 
 constexpr Argument convert_arguments[] = {model_argument};

@@ -13,7 +13,7 @@ namespace {
 constexpr Flag doctor_json_flag{.name = "json",
                                 .value = "FILE",
                                 .help = "The findings as JSON; - is standard output.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 constexpr Flag doctor_networks_flag{.name = "networks",
                                     .help = "Instead, every built-in network as it was trained."};
 constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_networks_flag};

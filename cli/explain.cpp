@@ -39,12 +39,12 @@ constexpr Flag explain_top_flag{
 constexpr Flag explain_json_flag{.name = "json",
                                  .value = "FILE",
                                  .help = "Everything as JSON; - is standard output.",
-                                 .offer = Offer::file};
+                                 .offer = Offer::output};
 
 constexpr Flag explain_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per finding; - is standard output.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 
 constexpr auto explain_flags =
     joined_flags(std::array<Flag, 3>{explain_on_flag, set_flag, parallel_flag}, prediction_flags,

@@ -27,7 +27,8 @@ std::string offer_options(Offer offer, std::span<const std::string_view> choices
   switch (offer) {
     case Offer::choices: return fmt::format(" -x -a {}", words(choices));
     case Offer::command: return fmt::format(" -x -a {}", words(command_words()));
-    case Offer::file: return " -r -F";
+    case Offer::file:
+    case Offer::output: return " -r -F";
     case Offer::model: return fmt::format(" -F -a {}", words(network_words()));
     case Offer::machine: return fmt::format(" -r -F -a {}", words(machine_words()));
     case Offer::nothing: break;

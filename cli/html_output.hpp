@@ -15,7 +15,7 @@ namespace strata {
 inline constexpr Flag html_flag{.name = "html",
                                 .value = "FILE",
                                 .help = "A page to look at and explore; - is stdout.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 
 /// The page; standard error says so when this build can only write a plain one.
 std::string page_text(std::string_view title, const std::vector<PageSection>& parts,

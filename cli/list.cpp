@@ -21,11 +21,11 @@ constexpr Argument list_arguments[] = {
 constexpr Flag list_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "The lists as JSON; - is standard output.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag list_csv_flag{.name = "csv",
                              .value = "FILE",
                              .help = "One list as CSV; - is standard output.",
-                             .offer = Offer::file};
+                             .offer = Offer::output};
 constexpr Flag list_flags[] = {list_json_flag, list_csv_flag, html_flag};
 
 int run_list(const Request& request) {

@@ -19,16 +19,16 @@ namespace strata {
 inline constexpr Flag machine_json_flag{.name = "json",
                                         .value = "FILE",
                                         .help = "The result as JSON; - is standard output.",
-                                        .offer = Offer::file};
+                                        .offer = Offer::output};
 inline constexpr Flag machine_csv_flag{.name = "csv",
                                        .value = "FILE",
                                        .help = "list, show, diff: a line per number.",
-                                       .offer = Offer::file};
+                                       .offer = Offer::output};
 inline constexpr Flag machine_output_flag{.name = "out",
                                           .letter = 'o',
                                           .value = "FILE",
                                           .help = "merge, measure, fit: the file to write.",
-                                          .offer = Offer::file,
+                                          .offer = Offer::output,
                                           .also = "output"};
 
 inline constexpr Flag machine_device_flag{

@@ -24,15 +24,15 @@ namespace {
 constexpr Flag measure_json_flag{.name = "json",
                                  .value = "FILE",
                                  .help = "A profile with every sample; - is standard output.",
-                                 .offer = Offer::file};
+                                 .offer = Offer::output};
 constexpr Flag measure_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 constexpr Flag measure_trace_flag{.name = "trace",
                                   .value = "FILE",
                                   .help = "A timeline for Perfetto; - is standard output.",
-                                  .offer = Offer::file};
+                                  .offer = Offer::output};
 
 constexpr Argument measure_arguments[] = {{.name = "MODEL",
                                            .help = "Built-in networks, or files of networks.",

@@ -23,7 +23,7 @@ namespace strata {
 namespace {
 
 constexpr Flag scaling_json_flag{
-    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::file};
+    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::output};
 constexpr std::int64_t most_device_counts = 200;
 
 std::vector<std::int64_t> device_counts(const Arguments& given) {

@@ -29,7 +29,7 @@ constexpr double million = 1e6, seconds_per_hour = 3600, joule_per_kwh = 3.6e6;
 constexpr Flag machines_json_flag{.name = "json",
                                   .value = "FILE",
                                   .help = "Everything as JSON; - is standard output.",
-                                  .offer = Offer::file};
+                                  .offer = Offer::output};
 
 struct MachineAnswer {
   std::string machine;

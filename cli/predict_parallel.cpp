@@ -17,9 +17,9 @@ namespace strata {
 namespace {
 
 constexpr Flag cluster_json_flag{
-    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::file};
+    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::output};
 constexpr Flag cluster_trace_flag{
-    .name = "trace", .value = "FILE", .help = "A timeline of all ranks.", .offer = Offer::file};
+    .name = "trace", .value = "FILE", .help = "A timeline of all ranks.", .offer = Offer::output};
 constexpr Flag cluster_top_flag{
     .name = "top", .value = "N", .help = "So many strategies.", .also = "layers"};
 constexpr std::int64_t most_devices_for_trace = 4096;

@@ -28,7 +28,7 @@ constexpr Flag report_out_flag{.name = "out",
                                .letter = 'o',
                                .value = "FILE",
                                .help = "The page; - is standard output. Default: report.html.",
-                               .offer = Offer::file};
+                               .offer = Offer::output};
 constexpr Flag title_flag{.name = "title", .value = "TEXT", .help = "What stands on top."};
 constexpr Flag report_roofs_on_flag{.name = "on",
                                     .value = "MACHINE",

@@ -3,6 +3,7 @@
 #include "cli/measured_sweep_study.hpp"
 #include "cli/studies.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/reproduce/capture_study.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/reproduce/roofline_study.hpp"
@@ -59,6 +60,7 @@ MeasuredSide side_of(const StudyRequest& request, const MeasuredSweeps& sweeps,
 
 MeasuredSide measured_anew(const StudyRequest& request) {
   const std::string& path = *request.run;
+  OutputPlace(path).expect_writable();  // before it measures for minutes
   const InterruptWatch interrupts;
   const MeasuredSweeps sweeps = run_sweeps(request, kernel_sweeps(), path, interrupts);
   const std::string where = fmt::format("written to {}", path);

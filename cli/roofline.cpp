@@ -62,20 +62,20 @@ constexpr Flag roofline_top_flag{
 constexpr Flag roofline_plot_flag{.name = "plot",
                                   .value = "FILE",
                                   .help = "The picture, or all four in one, as SVG; - is stdout.",
-                                  .offer = Offer::file};
+                                  .offer = Offer::output};
 constexpr Flag svg_flag{.name = "svg",
                         .value = "PREFIX",
                         .help = "Each picture in a file of its own: PREFIX-time.svg.",
-                        .offer = Offer::file};
+                        .offer = Offer::output};
 constexpr Flag roofline_png_flag{.name = "png", .help = "The pictures as PNG, too."};
 constexpr Flag roofline_json_flag{.name = "json",
                                   .value = "FILE",
                                   .help = "Everything as JSON; - is standard output.",
-                                  .offer = Offer::file};
+                                  .offer = Offer::output};
 constexpr Flag roofline_csv_flag{.name = "csv",
                                  .value = "FILE",
                                  .help = "A line per row; - is standard output.",
-                                 .offer = Offer::file};
+                                 .offer = Offer::output};
 
 constexpr auto roofline_flags =
     joined_flags(std::array<Flag, 8>{roofline_roofs_on_flag, set_flag, roofline_by_flag, roof_flag,

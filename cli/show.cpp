@@ -25,15 +25,15 @@ constexpr Flag show_top_flag{
 constexpr Flag show_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "Everything as JSON; - is standard output.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag show_csv_flag{.name = "csv",
                              .value = "FILE",
                              .help = "The rows as CSV; - is standard output.",
-                             .offer = Offer::file};
+                             .offer = Offer::output};
 constexpr Flag dot_flag{.name = "dot",
                         .value = "FILE",
                         .help = "The graph for Graphviz; - is standard output.",
-                        .offer = Offer::file};
+                        .offer = Offer::output};
 
 constexpr Argument show_arguments[] = {model_argument};
 constexpr auto show_flags =

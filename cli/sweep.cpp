@@ -34,13 +34,13 @@ namespace {
 constexpr Flag sweep_csv_flag{.name = "csv",
                               .value = "FILE",
                               .help = "A line per point; - is standard output.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag sweep_jsonl_flag{.name = "jsonl",
                                 .value = "FILE",
                                 .help = "A JSON object per line and point.",
-                                .offer = Offer::file};
+                                .offer = Offer::output};
 constexpr Flag db_flag{
-    .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::file};
+    .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::output};
 constexpr Flag sweep_resume_flag{.name = "resume", .help = "Go on with files of this sweep."};
 constexpr Flag sweep_force_flag{.name = "force", .help = "Replace files that are there."};
 constexpr Flag threads_flag{

@@ -100,10 +100,13 @@ int print_answers_from(const Request& request, SweepTable table) {
   questions.columns = given.values(column_flag);
   questions.where = given.values(where_flag);
   const SweepAnswers answers = answer_questions(std::move(table), std::move(questions));
+  // A table that lacks a column for what is asked is refused before a file is written.
+  const std::string text =
+      asks_for_answers(given) ? std::string() : to_text(answers.table, request.style);
   draw_plot(given, answers.table);
   write_sweep_page(request, answers.table);
   if (asks_for_answers(given)) return print_all(request, answers, {});
-  print(to_text(answers.table, request.style));
+  print(text);
   return exit_code::done;
 }
 

@@ -34,7 +34,7 @@ inline constexpr Flag best_under_flag{
 inline constexpr Flag answers_json_flag{.name = "json",
                                         .value = "FILE",
                                         .help = "The answers as JSON; - is standard output.",
-                                        .offer = Offer::file};
+                                        .offer = Offer::output};
 
 inline constexpr std::array<Flag, 7> answer_flags = {
     where_flag,       column_flag,     pareto_flag,      knee_flag,

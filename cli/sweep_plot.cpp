@@ -2,6 +2,7 @@
 #include "cli/sweep_plot.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/sweep_chart.hpp"
 #include "strata/report/write_file.hpp"
@@ -54,6 +55,7 @@ void check_plot(const Arguments& given) {
   if (!path.ends_with(".svg") && !is_png(path))
     fail(ErrorKind::usage, "--plot expects FILE.svg or FILE.png, got '{}'", path);
   if (is_png(path) && !has_png()) svg_to_png("");  // refuses
+  OutputPlace(path).expect_writable();
 }
 
 void check_plot(const Arguments& given, const Sweep& sweep) {

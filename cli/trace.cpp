@@ -44,19 +44,19 @@ constexpr Flag trace_on_flag{.name = "on",
 constexpr Flag trace_json_flag{.name = "json",
                                .value = "FILE",
                                .help = "Everything as JSON, a profile, too; - is stdout.",
-                               .offer = Offer::file};
+                               .offer = Offer::output};
 constexpr Flag trace_csv_flag{.name = "csv",
                               .value = "FILE",
                               .help = "All rows of the table of --by; - is stdout.",
-                              .offer = Offer::file};
+                              .offer = Offer::output};
 constexpr Flag trace_timeline_flag{.name = "trace",
                                    .value = "FILE",
                                    .help = "A timeline that Perfetto opens; - is stdout.",
-                                   .offer = Offer::file};
+                                   .offer = Offer::output};
 constexpr Flag trace_db_flag{.name = "db",
                              .value = "FILE",
                              .help = "Every record as an SQLite database.",
-                             .offer = Offer::file};
+                             .offer = Offer::output};
 constexpr auto trace_flags =
     joined_flags(std::array{trace_by_flag, trace_top_flag, trace_on_flag, trace_json_flag,
                             trace_csv_flag, trace_timeline_flag, trace_db_flag, html_flag},

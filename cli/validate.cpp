@@ -33,7 +33,7 @@ constexpr Argument validate_arguments[] = {
 constexpr Flag validate_json_flag{.name = "json",
                                   .value = "FILE",
                                   .help = "Everything as JSON; - is standard output.",
-                                  .offer = Offer::file};
+                                  .offer = Offer::output};
 constexpr Flag validate_runs_flag{.name = "runs", .help = "A line for every run."};
 constexpr Flag validate_flags[] = {validate_runs_flag, validate_json_flag, html_flag};
 

@@ -26,7 +26,7 @@ namespace {
 using ParallelSetsJson = nlohmann::ordered_json;
 
 constexpr Flag parallel_sets_json_flag{
-    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::file};
+    .name = "json", .value = "FILE", .help = "Everything as JSON.", .offer = Offer::output};
 constexpr Flag parallel_sets_runs_flag{.name = "runs", .help = "A line for every run."};
 
 struct ParallelSet {

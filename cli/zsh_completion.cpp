@@ -23,7 +23,8 @@ std::string escaped(std::string_view text) {
 std::string action_of(Offer offer, std::span<const std::string_view> choices) {
   switch (offer) {
     case Offer::choices: return fmt::format("({})", fmt::join(choices, " "));
-    case Offer::file: return "_files";
+    case Offer::file:
+    case Offer::output: return "_files";
     case Offer::model: return "_strata_models";
     case Offer::machine: return "_strata_machines";
     case Offer::command: return fmt::format("({})", fmt::join(command_words(), " "));

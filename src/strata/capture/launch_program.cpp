@@ -46,6 +46,7 @@ class SignalsForChild {
     sigset_t set;
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGPIPE);
+    ::sigaddset(&set, SIGXFSZ);
     for (std::size_t i = 0; i < numbers.size(); ++i)
       if (before_[i].sa_handler != SIG_IGN) ::sigaddset(&set, numbers[i]);
     return set;

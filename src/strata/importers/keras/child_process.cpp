@@ -71,7 +71,9 @@ bool send(int pipe, const void* data, std::size_t bytes) {
 
 // Never returns to the parent's code: the child ends itself as hard as one can, so that nothing the
 // parent has registered runs twice.
-void run_child(int pipe, const std::function<std::string()>& work, const ChildLimits& limits) {
+void run_child(int end, const std::function<std::string()>& work, const ChildLimits& limits) {
+  // Where the parent has no standard streams the pipe has the number of one, which goes elsewhere.
+  const int pipe = fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   restrict_child(limits);
   Header header;
   std::string text;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <memory>
@@ -28,6 +29,22 @@ TEST(ChildProcess, gives_back_what_the_work_returns) {
   const std::string large(3'000'000, 'x');
   EXPECT_EQ(run_in_child("libx", [&] { return large; }), large);
   EXPECT_EQ(run_in_child("libx", [] { return std::string(); }), "");
+}
+
+// The pipe to the child then has the number of a stream.
+TEST(ChildProcess, answers_a_program_whose_streams_are_closed) {
+  const std::vector<int> streams = {STDIN_FILENO, STDOUT_FILENO};
+  std::vector<int> kept;
+  for (const int stream : streams) {
+    kept.push_back(dup(stream));
+    close(stream);
+  }
+  const std::string answer = child_complaint([] { return std::string("answer"); });
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    dup2(kept[i], streams[i]);
+    close(kept[i]);
+  }
+  EXPECT_EQ(answer, "nothing");
 }
 
 TEST(ChildProcess, an_error_comes_out_as_it_is) {
