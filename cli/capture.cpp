@@ -7,6 +7,7 @@
 #include "cli/output_files.hpp"
 #include "cli/trace_output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/base/scratch_folder.hpp"
 #include "strata/capture/capture_run.hpp"
 #include "strata/capture/recording_sqlite.hpp"
@@ -100,6 +101,7 @@ int run_capture(const Request& request) {
   check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag, &html_flag});
   const CaptureOptions options = capture_options_of(given);
   const std::filesystem::path file = capture_file_of(given);
+  OutputPlace(file).expect_writable();
   // Before the program runs: a network that cannot be read must not cost a recording.
   const std::unique_ptr<CapturedModel> model = captured_model(given);
   if (given.has(capture_merge_flag)) return merge_logs(request, file, model.get());

@@ -7,6 +7,7 @@
 #include "cli/pytorch_calibration.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/base/this_run.hpp"
 
 #include <fmt/format.h>
@@ -135,7 +136,14 @@ CalibrateCommand calibrate_command(const Arguments& given, const ChosenDevice& d
   return command;
 }
 
-void check_calibration_can_be_kept() { file_for("any", "strata"); }
+void check_calibration_can_be_kept() {
+  const fs::path file = file_for("any", "strata");
+  std::error_code problem;
+  fs::create_directories(file.parent_path(), problem);
+  if (problem)
+    fail(ErrorKind::environment, "{}: {}", file.parent_path().string(), problem.message());
+  OutputPlace(file).expect_writable();
+}
 
 std::string calibration_plan(const CalibrateCommand& command) {
   if (command.only.empty() && uses_pytorch(command))

@@ -9,6 +9,7 @@
 #include "cli/output_files.hpp"
 #include "cli/progress.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/ceilings/ceilings.hpp"
@@ -88,23 +89,30 @@ Machine measured(const Part& part, bool is_quick) {
   return part.gpu ? measure_cuda(options, progress) : measure_cpu(options, progress);
 }
 
-/// Where other commands find it when they are not told a machine.
-void keep_for_this_host(const Part& part, const Machine& machine) {
+/// Where other commands find it when they are not told a machine; empty: nowhere. Errors
+/// (environment), before anything is measured: it cannot be written there.
+std::optional<std::filesystem::path> file_for_this_host(const Part& part) {
   const auto folder = measured_machines_folder();
-  if (!folder) {
-    print_to_stderr(
-        "note: not kept, for neither XDG_DATA_HOME nor HOME names a folder; -o FILE writes it\n");
-    return;
-  }
+  if (!folder) return std::nullopt;
   std::error_code problem;
   std::filesystem::create_directories(*folder, problem);
   if (problem)
     fail(ErrorKind::environment, "{}: {}; -o FILE writes elsewhere", folder->string(),
          problem.message());
   const auto file = *folder / measured_machine_file(this_host(), part.name);
-  write_file(file, to_json(machine));
-  print_to_stderr(fmt::format("note: written to {}\n", file.string()));
-  if (machine_at_hand() == file)
+  OutputPlace(file).expect_writable();
+  return file;
+}
+
+void keep_for_this_host(const std::optional<std::filesystem::path>& file, const Machine& machine) {
+  if (!file) {
+    print_to_stderr(
+        "note: not kept, for neither XDG_DATA_HOME nor HOME names a folder; -o FILE writes it\n");
+    return;
+  }
+  write_file(*file, to_json(machine));
+  print_to_stderr(fmt::format("note: written to {}\n", file->string()));
+  if (machine_at_hand() == *file)
     print_to_stderr("note: strata predict and sweep now take it when no --on is given\n");
 }
 
@@ -159,6 +167,8 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
   bool is_interrupted = false;
   std::vector<PageSection> pages;
   for (const Part& part : parts) {
+    std::optional<std::filesystem::path> kept;
+    if (!json && !output) kept = file_for_this_host(part);
     std::optional<CalibrateCommand> calibration;
     if (calibrates) {
       calibration = calibrate_command(given, chosen_part(part));
@@ -171,7 +181,7 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
     pages.push_back({.name = machine.title, .document = text});
     const bool is_text = json != "-" && output != "-" && page != "-";
     if (is_text) print(machine_text(machine, request.style) + (has_many ? "\n" : ""));
-    if (!json && !output) keep_for_this_host(part, machine);
+    if (!json && !output) keep_for_this_host(kept, machine);
     if (!calibration) continue;
     const CalibrateOutcome outcome = calibrate_machine(*calibration, machine);
     if (is_text) print("\n" + fits_text(outcome.calibration, request.style));

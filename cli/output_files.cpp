@@ -3,12 +3,25 @@
 
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/output_place.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/write_file.hpp"
+#include "strata/sweep/ranks.hpp"
 
 #include <algorithm>
 
 namespace strata {
+
+void expect_writable_outputs(const Command& command, const Arguments& given) {
+  if (rank_of_count().rank > 0) return;  // of many ranks one writes
+  for (const Flag& flag : command.flags) {
+    if (flag.offer != Offer::output) continue;
+    const std::string_view rest = flag.value == "PREFIX" ? "-" : "";
+    for (const std::string& path : given.values(flag)) {
+      if (path != "-") OutputPlace(path + std::string(rest)).expect_writable();
+    }
+  }
+}
 
 void write_picture(std::string path, const std::string& svg, bool wants_png) {
   write_output(path, svg);

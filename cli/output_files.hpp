@@ -9,6 +9,10 @@
 /// What commands with outputs in several forms have in common.
 namespace strata {
 
+/// What takes long must not end with an output that cannot be written: an error, as writing would
+/// give it, before a command begins.
+void expect_writable_outputs(const Command& command, const Arguments& given);
+
 /// Two outputs in one place would destroy each other: an error (usage).
 void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags);
 

@@ -7,11 +7,10 @@
 #include "cli/machine_at_hand.hpp"
 #include "cli/options_file.hpp"
 #include "cli/output.hpp"
+#include "cli/output_files.hpp"
 #include "cli/parse.hpp"
 #include "cli/progress.hpp"
-#include "strata/base/output_place.hpp"
 #include "strata/machine/load_machine.hpp"
-#include "strata/sweep/ranks.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
@@ -46,18 +45,6 @@ std::string color_of(const Arguments& program, const Arguments& command) {
 void save_options(const Command& command, const Arguments& given) {
   if (const auto path = given.value(save_options_flag))
     write_output(*path, options_file_text(command, given, *path));
-}
-
-/// What takes long must not end with an output that cannot be written. Of many ranks one writes.
-void expect_writable_outputs(const Command& command, const Arguments& given) {
-  if (rank_of_count().rank > 0) return;
-  for (const Flag& flag : command.flags) {
-    if (flag.offer != Offer::output) continue;
-    const std::string_view rest = flag.value == "PREFIX" ? "-" : "";
-    for (const std::string& path : given.values(flag)) {
-      if (path != "-") OutputPlace(path + std::string(rest)).expect_writable();
-    }
-  }
 }
 
 void print_help(const std::string& text) {

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/guest.hpp"
 #include "cli/machine_at_hand.hpp"
+#include "cli/output_files.hpp"
 #include "cli/parse.hpp"
 #include "cli/program.hpp"
 #include "strata/base/error.hpp"
@@ -24,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -82,8 +84,9 @@ class Call {
     const strata::Command& command = strata::command_named(words_.front());
     Words rest(words_.begin() + 1, words_.end());
     rest.insert(rest.end(), outputs_.begin(), outputs_.end());
-    code_ =
-        command.run({strata::parse(command, rest), {}, strata::command_line_of(words_), words_});
+    strata::Arguments given = strata::parse(command, rest);
+    strata::expect_writable_outputs(command, given);
+    code_ = command.run({std::move(given), {}, strata::command_line_of(words_), words_});
   }
 
   /// Messages quote what files say, and Python shows exceptions as they are.
@@ -119,7 +122,15 @@ void wait_for_left_alone() {
 py::tuple run(Words words, Words outputs) {
   using namespace std::chrono_literals;
   const auto call = std::make_shared<Call>(std::move(words), std::move(outputs));
-  std::thread thread([call] { call->run(); });
+  std::thread thread;
+  try {
+    thread = std::thread([call] { call->run(); });
+  } catch (const std::system_error&) {
+    // The system has no more threads: this one runs the command, which cannot be interrupted then.
+    const py::gil_scoped_release released;
+    call->run();
+  }
+  if (!thread.joinable()) return call->result();
   const auto is_done_within = [&](std::chrono::milliseconds time) {
     const py::gil_scoped_release released;
     return call->is_done_within(time);
