@@ -11,6 +11,8 @@
 #include "strata/capture/kernel_class.hpp"
 #include "strata/convolution/lab/lab.hpp"
 #include "strata/convolution/lab/plugin.hpp"
+#include "strata/cpu/allowance.hpp"
+#include "strata/measure/ceilings/cpu/system_load.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/sweep/result_file.hpp"
 
@@ -57,6 +59,7 @@ struct Laboratory {
   std::vector<const ConvStrategy*> strategies;
   ConvPlan plan;
   std::vector<ConvTask> tasks;
+  bool is_gpu = false;
 };
 
 Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
@@ -73,6 +76,7 @@ Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
   if (const auto seed = given.value(conv_seed_flag))
     lab.plan.seed = static_cast<std::uint64_t>(parse_whole_number(*seed, "--seed", 0));
   lab.plan.has_efficiencies = given.has(conv_metrics_flag);
+  lab.is_gpu = choice.is_gpu;
   lab.device = choice.is_gpu ? cuda_conv_device(choice.index) : cpu_conv_device();
   lab.plan.device = lab.device->name();
   lab.plan.origin = conv_origin_of(*lab.device);
@@ -84,6 +88,31 @@ Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
   lab.tasks = conv_tasks(lab.plan, lab.strategies);
   return lab;
 }
+
+/// How much of the processors other programs have, again and again: what was measured meanwhile is
+/// as doubtful as that. Ticks of the system are long, so that a look is worth one of half a second.
+class OtherPrograms {
+ public:
+  std::optional<double> share() {
+    constexpr double look_s = 0.5;
+    const cpu::SystemLoad now = cpu::system_load_now("/", processors_);
+    const double passed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (share_ && passed_s < look_s) return share_;
+    if (const auto found = cpu::others_share(before_, now)) share_ = found;
+    if (passed_s >= look_s) {
+      before_ = now;
+      begin_ = Clock::now();
+    }
+    return share_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<int> processors_ = cpu::allowed_processors();
+  cpu::SystemLoad before_ = cpu::system_load_now("/", processors_);
+  Clock::time_point begin_ = Clock::now();
+  std::optional<double> share_;
+};
 
 /// What a library's kernel is for, as the rules that ship know its name.
 KernelRole role_by_name(std::string_view kernel) {
@@ -132,6 +161,7 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   outcome.total = lab.tasks.size();
   {
     ConvProgress progress(first, lab.tasks.size());
+    OtherPrograms others;
     const ConvLabHooks hooks{
         .is_interrupted = [&] { return interrupts.was_asked(); },
         .on_cell =
@@ -145,7 +175,8 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
             [](std::string_view reason) {
               print_to_stderr(
                   fmt::format("note: kernels of libraries are not named: {}\n", reason));
-            }};
+            },
+        .others_share = [&] { return lab.is_gpu ? std::nullopt : others.share(); }};
     auto cells = run_conv_lab(*lab.device, lab.plan, lab.tasks, first, hooks);
     std::move(cells.begin(), cells.end(), std::back_inserter(lab.plan.cells));
   }

@@ -5,6 +5,7 @@
 #include "tests/cli/run_program.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include <array>
@@ -143,6 +144,19 @@ TEST(MachineMeasure, a_calibration_makes_expected_times_on_the_cpu) {
   const Outcome expected = run({"predict", "lenet5"}, at_home);
   EXPECT_TRUE(has(expected.out, "strata, calibrated on ")) << expected.out;
   EXPECT_TRUE(has(run({"list", "frameworks"}, at_home).out, "-measured")) << "where it is from";
+
+  // The host of a CPU is the device: it takes no time of its own, and no column says 0 ns.
+  const auto shown = nlohmann::json::parse(run({"predict", "lenet5", "--json", "-"}, at_home).out);
+  EXPECT_EQ(shown["expected"]["host_s"], 0);
+  const std::string truth = (folder.path() / "truth.json").string();
+  std::ofstream(truth)
+      << R"({"strata_truth": 1, "name": "mine", "framework": "strata", "machine": ")"
+      << shown["machine"]["name"].get<std::string>()
+      << R"(", "what": "by hand", "runs": [{"model": "lenet5", "batch": 32,
+                            "precision": "fp32", "iteration_s": 0.001}]})";
+  const Outcome validated = run({"validate", truth}, at_home);
+  EXPECT_TRUE(has(validated.out, "farthest off")) << validated.out << validated.err;
+  EXPECT_FALSE(has(validated.out, "0.00 ns")) << validated.out;
 
   // The same fit from the file.
   const std::string again = (folder.path() / "again.json").string();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies of convolution: time and scratch memory over a swept size, what their kernels do, and why some are missing.
 import { frame, legend, linearDomain, logDomain, type Axis } from "./chart";
-import { h, menu, s } from "./dom";
+import { h, menu, s, words } from "./dom";
 import { Colors, roleColor } from "./palette";
 import { roving, withTipAnyhow } from "./roving";
 import type { ConvCell, ConvDocument, ConvSeries } from "./schema";
@@ -41,6 +41,11 @@ function gridOf(document: ConvDocument, series: ConvSeries, pass: string): Grid 
     .map((each) => each.name)
     .filter((each) => keys.some((_, at) => cell(at, each)?.time_s !== undefined));
   return { series, pass, strategies, cell };
+}
+
+/// "± 12 %" from 5 % on; below that no choice turns on it.
+function spreadText(cell: ConvCell | undefined): string {
+  return (cell?.spread ?? 0) < 0.05 ? "" : ` ± ${percent(cell?.spread ?? 0)}`;
 }
 
 /// By all strategies of the document, so that they have the same colours in every picture and in the figures.
@@ -106,7 +111,7 @@ function lines(
     for (const [px, py, cell] of spots) {
       const dot = s("circle", { cx: px, cy: py, r: 3, fill: colors.of(strategy), class: "dot", "data-name": `${strategy}: ${format(cell.time_s, "s")}` });
       withTipAnyhow(dot, strategy, () => [
-        ["time", format(cell.time_s, "s")],
+        ["time", `${format(cell.time_s, "s")}${spreadText(cell)}`],
         ["scratch", format(cell.scratch_bytes, "capacity")],
         ["rate", format(cell.direct_flop_per_s, "flop/s")],
       ]);
@@ -117,8 +122,8 @@ function lines(
   return drawn.figure;
 }
 
-/// Per point: each strategy's time, the fastest marked, refusals with their reason.
-function table(grid: Grid): HTMLElement {
+/// Per point: each strategy's time, the fastest marked where it is clear, refusals with their reason.
+function table(grid: Grid, clear: (boolean | undefined)[]): HTMLElement {
   const body = h("tbody", {});
   grid.series.points.forEach((point, at) => {
     const times = grid.strategies.map((each) => grid.cell(at, each)?.time_s);
@@ -131,11 +136,11 @@ function table(grid: Grid): HTMLElement {
         h(
           "td",
           {
-            class: time !== undefined && time === best ? "n best" : "n",
+            class: time !== undefined && time === best && clear[at] !== false ? "n best" : "n",
             "data-value": time ?? "",
             title: cell?.reason ?? point.refusal,
           },
-          time === undefined ? (cell ? cell.status : "–") : format(time, "s"),
+          time === undefined ? (cell ? cell.status : "–") : `${format(time, "s")}${spreadText(cell)}`,
         ),
       );
     });
@@ -238,6 +243,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
           (value) => state.set("convpass", value),
         ),
       ),
+      ...(document.warnings ?? []).map((each) => h("p", { class: "note" }, ...words(each.message ?? ""))),
       ...advice.map((each) =>
         h(
           "p",
@@ -266,7 +272,10 @@ function render(context: Context, element: HTMLElement, width: number): void {
             24,
           )
         : "",
-      table(grid),
+      table(
+        grid,
+        (advice.find((each) => each.scratch_budget_bytes === undefined)?.fastest ?? []).map((each) => each.is_clear),
+      ),
       h(
         "div",
         { class: "controls" },

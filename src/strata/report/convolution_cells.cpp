@@ -78,6 +78,11 @@ std::string mebibytes_text(std::int64_t bytes) {
   return fmt::format("{:.{}f}", mebibytes, mebibytes < 9.95 ? 1 : 0);
 }
 
+std::string spread_text(double spread) {
+  constexpr double least_shown = 0.05;
+  return spread < least_shown ? "" : fmt::format(" ± {:.0f} %", 100 * spread);
+}
+
 std::string series_text(const ConvSeries& series) {
   if (series.is_sweep && !series.points.empty())
     return fmt::format("{} on {}", series.name, sizes_beside_axis(series));
@@ -139,6 +144,13 @@ std::string network_sum_text(const ConvNetworkAdvice& advice) {
     text += fmt::format("{} takes {} ms for what it can do, the fastest {} ms: {:.2f}×\n",
                         advice.default_name, milliseconds_text(advice.default_s),
                         milliseconds_text(advice.compared_s), advice.default_s / advice.compared_s);
+  }
+  const auto unclear = std::count_if(advice.layers.begin(), advice.layers.end(),
+                                     [](const ConvLayerChoice& layer) { return !layer.is_clear; });
+  if (unclear > 0) {
+    text +=
+        fmt::format("no advice for {} of them: times scatter by more than they differ from {}'s\n",
+                    unclear, advice.default_name);
   }
   if (without > 0) text += fmt::format("no strategy did {} of them\n", without);
   return text;

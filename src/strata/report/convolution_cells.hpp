@@ -16,6 +16,9 @@ std::string milliseconds_text(double seconds);
 /// "0", "0.4", "310": for columns of megabytes.
 std::string mebibytes_text(std::int64_t bytes);
 
+/// " ± 12 %"; empty below 5 %, which no choice turns on.
+std::string spread_text(double spread);
+
 /// "k on b64 c3 128×128 f64 s1 p0", "layers".
 std::string series_text(const ConvSeries& series);
 /// "forward, fp32, NVIDIA H200: k on b64 c3 128×128 f64 s1 p0   ms (scratch MiB)".

@@ -13,7 +13,8 @@ constexpr std::string_view cells_head =
     "series,point,pass,strategy,status,reason,batch,channels,height,width,filters,kernel_height,"
     "kernel_width,stride_height,stride_width,pad_height,pad_width,dilation_height,dilation_width,"
     "groups,time_s,deviation_s,samples,flop,direct_flop,flop_per_s,direct_flop_per_s,tensor_bytes,"
-    "scratch_bytes,peak_bytes,error,tolerance,checked,roles,pinned_share,pageable_share";
+    "scratch_bytes,peak_bytes,error,tolerance,checked,roles,pinned_share,pageable_share,spread,"
+    "others_share";
 
 std::string number_or_nothing(bool is_there, double value) {
   return is_there ? fmt::format("{}", value) : "";
@@ -58,14 +59,16 @@ std::string efficiencies_of(const ConvCell& cell) {
 std::string line_of(const ConvSeries& series, const ConvPoint& point, const ConvCell& cell) {
   const auto shares = transfer_shares(cell);
   const bool is_checked = cell.checked > 0;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(series.name),
-                     csv_cell(point.label), name_of(cell.pass), csv_cell(cell.strategy),
-                     name_of(cell.status), csv_cell(cell.reason), shape_cells(cell.shape),
-                     times_of(cell), cell.tensor_bytes, cell.scratch_bytes, cell.peak_bytes(),
-                     number_or_nothing(is_checked, cell.error),
-                     number_or_nothing(is_checked, cell.tolerance), cell.checked, roles_of(cell),
-                     number_or_nothing(shares.has_value(), shares ? shares->pinned : 0),
-                     number_or_nothing(shares.has_value(), shares ? shares->pageable : 0));
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(series.name),
+      csv_cell(point.label), name_of(cell.pass), csv_cell(cell.strategy), name_of(cell.status),
+      csv_cell(cell.reason), shape_cells(cell.shape), times_of(cell), cell.tensor_bytes,
+      cell.scratch_bytes, cell.peak_bytes(), number_or_nothing(is_checked, cell.error),
+      number_or_nothing(is_checked, cell.tolerance), cell.checked, roles_of(cell),
+      number_or_nothing(shares.has_value(), shares ? shares->pinned : 0),
+      number_or_nothing(shares.has_value(), shares ? shares->pageable : 0),
+      number_or_nothing(cell.is_timed(), cell.spread()),
+      number_or_nothing(cell.others_share.has_value(), cell.others_share.value_or(0)));
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ void add_times(Json& json, const ConvCell& cell) {
   const auto direct = static_cast<double>(direct_flop(cell.shape));
   json["time_s"] = time_s;
   json["deviation_s"] = cell.deviation_s();
+  json["spread"] = cell.spread();
+  if (cell.others_share) json["others_share"] = *cell.others_share;
   json["samples_s"] = cell.samples_s;
   if (time_s > 0) {
     if (cell.flop) json["flop_per_s"] = static_cast<double>(*cell.flop) / time_s;
@@ -175,7 +177,10 @@ Json json_of(const ConvAdvice& advice, const ConvSeries& series) {
   Json fastest = Json::array();
   for (std::size_t i = 0; i < advice.fastest.size(); ++i) {
     Json entry{{"label", series.points[i].label}};
-    if (advice.fastest[i]) entry.update(json_of(*advice.fastest[i]));
+    if (advice.fastest[i]) {
+      entry.update(json_of(*advice.fastest[i]));
+      entry["is_clear"] = static_cast<bool>(advice.is_clear[i]);
+    }
     fastest.push_back(std::move(entry));
   }
   json["fastest"] = std::move(fastest);
@@ -203,6 +208,7 @@ Json json_of(const ConvNetworkAdvice& advice, const ConvSeries& series) {
                {"count", layer.count}};
     if (layer.best) entry["best"] = json_of(*layer.best);
     if (layer.vendor_default) entry["library_default"] = json_of(*layer.vendor_default);
+    entry["is_clear"] = layer.is_clear;
     layers.push_back(std::move(entry));
   }
   return {{"series", advice.series},       {"library_default", advice.default_name},
@@ -230,6 +236,9 @@ std::string to_json(const ConvResults& results, const ConvView& view,
   }
   text.add_list("sums", networks, [&](const ConvSeries* each) {
     return json_of(conv_network_advice(results, *each), *each);
+  });
+  text.add_list("warnings", conv_warnings(results), [](const ConvWarning& warning) {
+    return Json{{"code", warning.code}, {"message", warning.message}};
   });
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();

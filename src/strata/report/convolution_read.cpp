@@ -155,7 +155,7 @@ ConvPass pass_from(const StoredJson& json, const std::string& place) {
 }
 
 void read_times(ObjectReader& object, ConvCell& cell) {
-  for (const char* derived : {"time_s", "deviation_s", "flop_per_s", "direct_flop_per_s"})
+  for (const char* derived : {"time_s", "deviation_s", "spread", "flop_per_s", "direct_flop_per_s"})
     object.find(derived);
   cell.samples_s = object.list("samples_s", most_samples, not_negative_number);
   cell.roles = object.list("roles", most_of_a_kind, [](const StoredJson& json, std::string place) {
@@ -242,6 +242,7 @@ ConvCell cell_from(const StoredJson& json, const std::string& place) {
                      .value_or(0);
   read_times(object, cell);
   cell.clock_hz = object.maybe_not_negative("clock_hz");
+  cell.others_share = object.maybe_not_negative("others_share");
   cell.kernels = object.list("kernels", most_of_a_kind, kernel_from);
   cell.efficiencies = object.maybe("efficiencies", efficiencies_from);
   object.finish();
@@ -309,7 +310,7 @@ ConvResults read_document(const StoredJson& json) {
   ObjectReader object(json, "results");
   ConvResults results = head_from(object);
   results.cells = object.list("cells", most_cells, cell_from);
-  for (const char* derived : {"advice", "sums", "provenance"}) object.find(derived);
+  for (const char* derived : {"advice", "sums", "warnings", "provenance"}) object.find(derived);
   object.finish();
   return results;
 }

@@ -120,6 +120,30 @@ TEST(ConvReport, the_document_has_what_follows_from_the_samples) {
   EXPECT_EQ(json["advice"][0]["fastest"][1]["strategy"], "winograd");
 }
 
+TEST(ConvReport, doubtful_times_are_shown_as_such_everywhere) {
+  ConvResults results = results_with_crossover();
+  for (ConvCell& cell : results.cells) {
+    if (!cell.is_timed()) continue;
+    cell.others_share = 0.85;
+    cell.samples_s.push_back(3 * cell.time_s());
+  }
+  const std::string text = to_text(results, {}, {});
+  EXPECT_NE(text.find("warning: the machine was busy: other programs had 85 %"), text.npos) << text;
+  EXPECT_NE(text.find("warning: the samples of"), text.npos);
+  EXPECT_NE(text.find(" ± 100 % ("), text.npos);
+  EXPECT_NE(text.find("←?"), text.npos);
+  EXPECT_NE(text.find("no advice"), text.npos);
+  EXPECT_EQ(text.find("our fastest takes"), text.npos);
+  const auto json = nlohmann::json::parse(document_of(results));
+  EXPECT_EQ(json["warnings"][0]["code"], "busy-machine");
+  EXPECT_EQ(json["advice"][0]["fastest"][0]["is_clear"], false);
+  EXPECT_EQ(json["cells"][0]["others_share"], 0.85);
+  EXPECT_GT(json["cells"][0]["spread"].get<double>(), 0.9);
+  EXPECT_NE(to_csv(results).find("spread,others_share\n"), std::string::npos);
+  EXPECT_EQ(document_of(read_conv_results(document_of(results))), document_of(results));
+  EXPECT_TRUE(nlohmann::json::parse(document_of(results_with_crossover()))["warnings"].empty());
+}
+
 TEST(ConvReport, bad_files_are_refused_with_one_line) {
   const auto good = nlohmann::json::parse(document_of(results_with_crossover()));
   const auto problem_of = [](const std::string& text) -> std::string {

@@ -85,18 +85,20 @@ const ConvCell* fastest_cell(const ConvIndex& index, const ConvPoint& point, Con
   return best;
 }
 
-std::string time_cell(const ConvCell* cell, const TimeColumn& column, bool is_fastest,
-                      Notes& notes) {
+/// How a cell stands to the others of its row.
+enum class Lead : std::uint8_t { behind, ahead, unclear };
+
+std::string time_cell(const ConvCell* cell, const TimeColumn& column, Lead lead, Notes& notes) {
   if (cell == nullptr) return "";
   if (!cell->is_measured()) {
     const char* sign = cell->status == ConvStatus::refused ? "–" : "✗";
     const std::string who = column.prefix.empty() ? cell->strategy : column.title;
     return fmt::format("{} {}", sign, notes.mark(cell->reason, who));
   }
-  std::string text = fmt::format("{} ({})", milliseconds_text(cell->time_s()),
-                                 mebibytes_text(cell->scratch_bytes));
+  std::string text = fmt::format("{}{} ({})", milliseconds_text(cell->time_s()),
+                                 spread_text(cell->spread()), mebibytes_text(cell->scratch_bytes));
   if (!column.prefix.empty()) text += " " + cell->strategy.substr(column.prefix.size());
-  return is_fastest ? text + " ←" : text;
+  return text + (lead == Lead::ahead ? " ←" : lead == Lead::unclear ? " ←?" : "");
 }
 
 std::string table_text(const ConvResults& results, const ConvIndex& index, const ConvSeries& series,
@@ -125,7 +127,11 @@ std::string table_text(const ConvResults& results, const ConvIndex& index, const
       is_there = is_there || cell != nullptr;
       const bool is_fastest =
           cell != nullptr && advice.fastest[i] && advice.fastest[i]->strategy == cell->strategy;
-      row.push_back(time_cell(cell, column, is_fastest, notes));
+      row.push_back(time_cell(cell, column,
+                              !is_fastest          ? Lead::behind
+                              : advice.is_clear[i] ? Lead::ahead
+                                                   : Lead::unclear,
+                              notes));
     }
     if (is_there) table.add_row(std::move(row));
     has_rows = has_rows || is_there;
@@ -154,6 +160,13 @@ std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
         against->ratio, against->ahead, against->points);
   }
   return text;
+}
+
+std::string warnings_text(const ConvResults& results) {
+  std::string text;
+  for (const ConvWarning& warning : conv_warnings(results))
+    text += fmt::format("warning: {}\n", warning.message);
+  return text.empty() ? text : "\n" + text;
 }
 
 /// "measured 2026-03-01 with strata 0.1.0, driver 580.1; clock 1755 MHz of 1980"; empty: unknown.
@@ -200,6 +213,7 @@ std::string to_text(const ConvResults& results, const ConvView& view, const Text
     }
     text += advice_text(advice, series);
   }
+  text += warnings_text(results);
   if (const std::string origin = origin_text(results); !origin.empty()) text += "\n" + origin;
   return style.has_unicode ? text : to_ascii(text);
 }
@@ -233,9 +247,10 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
       row.push_back(layer.best ? mebibytes_text(layer.best->scratch_bytes) : "");
       row.push_back(layer.vendor_default ? milliseconds_text(layer.vendor_default->time_s) : "–");
       const bool has_gain = layer.best && layer.vendor_default && layer.best->time_s > 0;
-      row.push_back(has_gain
-                        ? fmt::format("{:.2f}×", layer.vendor_default->time_s / layer.best->time_s)
-                        : "");
+      row.push_back(!has_gain         ? ""
+                    : !layer.is_clear ? "unclear"
+                                      : fmt::format("{:.2f}×", layer.vendor_default->time_s /
+                                                                   layer.best->time_s));
       table.add_row(std::move(row));
     }
     text += fmt::format("{}{}, convolutions of one training iteration, {}, {}\n\n{}\n",
@@ -243,6 +258,7 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
                         results.device, table.to_text(style));
     text += network_sum_text(advice);
   }
+  text += warnings_text(results);
   if (const std::string origin = origin_text(results); !origin.empty()) text += "\n" + origin;
   return style.has_unicode ? text : to_ascii(text);
 }

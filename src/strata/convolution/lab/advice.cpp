@@ -8,12 +8,28 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace strata {
 namespace {
 
+constexpr double busy_share = 0.03;    // of the processors' time: what others have on a quiet one
+constexpr double wide_scatter = 0.10;  // of a time
+
 ConvChoice choice_of(const ConvCell& cell) {
-  return {cell.strategy, cell.time_s(), cell.deviation_s(), cell.scratch_bytes};
+  const ConvScatter scatter = cell.scatter();
+  const double own_share = 1 - std::clamp(cell.others_share.value_or(0), 0.0, 1.0);
+  return {.strategy = cell.strategy,
+          .time_s = cell.time_s(),
+          .deviation_s = cell.deviation_s(),
+          .scratch_bytes = cell.scratch_bytes,
+          .low_s = own_share * scatter.low_s,
+          .high_s = scatter.high_s};
+}
+
+/// Whether `other` may be the faster one by more than anybody would mind.
+bool is_doubtful(const ConvChoice& fastest, const ConvChoice& other) {
+  return fastest.high_s > other.low_s * (1 + conv_doubt);
 }
 
 /// The times of one series in one pass.
@@ -58,6 +74,15 @@ class TimesOfSeries {
   std::optional<std::size_t> fastest(std::size_t point) const {
     return fastest(point, [](const ConvStrategyName&) { return true; });
   }
+  /// Whether the fastest at a point is faster than the others, and not by chance.
+  bool is_clear(std::size_t point) const {
+    const auto best = fastest(point);
+    if (!best) return true;
+    for (std::size_t i = 0; i < strategies(); ++i) {
+      if (i != *best && at(point, i) && is_doubtful(*at(point, *best), *at(point, i))) return false;
+    }
+    return true;
+  }
 
  private:
   const ConvResults& results_;
@@ -75,7 +100,7 @@ std::vector<ConvStretch> stretches_of(const TimesOfSeries& times) {
   std::optional<std::size_t> current;
   for (std::size_t point = 0; point < times.points(); ++point) {
     const auto best = times.fastest(point);
-    if (!best) continue;
+    if (!best || !times.is_clear(point)) continue;
     const bool stays = current && times.series().is_sweep && times.at(point, *current) &&
                        !is_clearly_faster(*times.at(point, *best), *times.at(point, *current));
     if (stays || current == best) {
@@ -95,7 +120,7 @@ void add_changes_of_lead(const TimesOfSeries& times, std::size_t a, std::size_t 
   for (std::size_t point = 0; point < times.points(); ++point) {
     const auto& time_a = times.at(point, a);
     const auto& time_b = times.at(point, b);
-    if (!time_a || !time_b) continue;
+    if (!time_a || !time_b || !times.is_clear(point)) continue;
     std::optional<std::size_t> now;
     if (is_clearly_faster(*time_a, *time_b)) now = a;
     if (is_clearly_faster(*time_b, *time_a)) now = b;
@@ -142,7 +167,7 @@ std::string most_often(const TimesOfSeries& times) {
   std::map<std::string, std::size_t> wins;
   std::size_t points = 0;
   for (std::size_t point = 0; point < times.points(); ++point) {
-    if (const auto best = times.fastest(point)) {
+    if (const auto best = times.fastest(point); best && times.is_clear(point)) {
       ++wins[times.name(*best)];
       ++points;
     }
@@ -152,9 +177,9 @@ std::string most_often(const TimesOfSeries& times) {
   return fmt::format("{} is the fastest at {} of {} points", first->first, first->second, points);
 }
 
-std::string recommendation_of(const TimesOfSeries& times, std::span<const ConvStretch> stretches) {
+std::string clear_recommendation(const TimesOfSeries& times,
+                                 std::span<const ConvStretch> stretches) {
   constexpr std::size_t most_in_a_line = 4;
-  if (stretches.empty()) return "";
   if (stretches.size() == 1) return fmt::format("take {} throughout", stretches[0].strategy);
   if (!times.series().is_sweep || stretches.size() > most_in_a_line) return most_often(times);
   std::string text = "take ";
@@ -163,6 +188,19 @@ std::string recommendation_of(const TimesOfSeries& times, std::span<const ConvSt
                         times.series().points[stretches[i].last].label);
   }
   return text + fmt::format("{} beyond", stretches.back().strategy);
+}
+
+std::string recommendation_of(const TimesOfSeries& times, const ConvAdvice& advice) {
+  const auto measured =
+      std::count_if(advice.fastest.begin(), advice.fastest.end(),
+                    [](const std::optional<ConvChoice>& choice) { return choice.has_value(); });
+  if (measured == 0) return "";
+  const auto unclear = std::count(advice.is_clear.begin(), advice.is_clear.end(), false);
+  constexpr std::string_view why = "times scatter by more than they differ";
+  if (advice.stretches.empty()) return fmt::format("no advice: {}", why);
+  const std::string text = clear_recommendation(times, advice.stretches);
+  if (unclear == 0) return text;
+  return fmt::format("{}; no advice at {} of {} points: {}", text, unclear, measured, why);
 }
 
 std::optional<OwnAgainstVendor> against_vendor_of(const TimesOfSeries& times) {
@@ -175,9 +213,13 @@ std::optional<OwnAgainstVendor> against_vendor_of(const TimesOfSeries& times) {
     const double own_s = times.at(point, *own)->time_s;
     const double vendor_s = times.at(point, *vendor)->time_s;
     if (!(own_s > 0) || !(vendor_s > 0)) continue;
+    const bool own_is_ahead = own_s < vendor_s;
+    if (is_doubtful(*times.at(point, own_is_ahead ? *own : *vendor),
+                    *times.at(point, own_is_ahead ? *vendor : *own)))
+      continue;
     logarithms += std::log(own_s / vendor_s);
     ++result.points;
-    result.ahead += own_s < vendor_s ? 1 : 0;
+    result.ahead += own_is_ahead ? 1 : 0;
   }
   if (result.points == 0) return std::nullopt;
   result.ratio = std::exp(logarithms / static_cast<double>(result.points));
@@ -193,11 +235,12 @@ ConvAdvice advice_on(const TimesOfSeries& times, ConvPass pass,
   for (std::size_t point = 0; point < times.points(); ++point) {
     const auto best = times.fastest(point);
     advice.fastest.push_back(best ? times.at(point, *best) : std::nullopt);
+    advice.is_clear.push_back(times.is_clear(point));
   }
   advice.stretches = stretches_of(times);
   advice.crossovers = crossovers_of(times, advice.stretches);
   advice.against_vendor = against_vendor_of(times);
-  advice.recommendation = recommendation_of(times, advice.stretches);
+  advice.recommendation = recommendation_of(times, advice);
   return advice;
 }
 
@@ -210,6 +253,36 @@ std::string default_name_of(const ConvResults& results) {
 }
 
 }  // namespace
+
+std::vector<ConvWarning> conv_warnings(const ConvResults& results) {
+  std::size_t measured = 0;
+  std::size_t scattered = 0;
+  std::vector<double> shares;
+  for (const ConvCell& cell : results.cells) {
+    if (!cell.is_measured()) continue;
+    ++measured;
+    scattered += cell.spread() > wide_scatter ? 1 : 0;
+    if (cell.others_share) shares.push_back(*cell.others_share);
+  }
+  std::vector<ConvWarning> warnings;
+  const double most = shares.empty() ? 0 : *std::max_element(shares.begin(), shares.end());
+  if (most > busy_share) {
+    const double mean =
+        std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
+    warnings.push_back(
+        {"busy-machine",
+         fmt::format("the machine was busy: other programs had {:.0f} % of the time of these "
+                     "processors, up to {:.0f} %; times are too long by what they took",
+                     100 * mean, 100 * most)});
+  }
+  if (scattered > 0) {
+    warnings.push_back(
+        {"scattered-times",
+         fmt::format("the samples of {} of {} results scatter by more than ± {:.0f} %", scattered,
+                     measured, 100 * wide_scatter)});
+  }
+  return warnings;
+}
 
 std::vector<ConvAdvice> conv_advice(const ConvResults& results,
                                     std::span<const std::int64_t> budgets_bytes) {
@@ -252,6 +325,9 @@ ConvNetworkAdvice conv_network_advice(const ConvResults& results, const ConvSeri
       const auto times_run = static_cast<double>(count);
       advice.best_s += times_run * layer.best->time_s;
       if (!layer.vendor_default) continue;
+      const bool is_same = layer.best->strategy == layer.vendor_default->strategy;
+      layer.is_clear = is_same || !is_doubtful(*layer.best, *layer.vendor_default);
+      if (!layer.is_clear) continue;
       advice.compared_s += times_run * layer.best->time_s;
       advice.default_s += times_run * layer.vendor_default->time_s;
     }

@@ -15,12 +15,17 @@ namespace strata {
 /// Differences below this share, or below the deviations of the two, are taken for noise: whoever
 /// was ahead stays ahead.
 inline constexpr double conv_noise = 0.02;
+/// A strategy is not advised where another may be faster by more than this share, for all that the
+/// samples of both and other programs on the machine tell.
+inline constexpr double conv_doubt = 0.25;
 
 struct ConvChoice {
   std::string strategy;
   double time_s = 0;
   double deviation_s = 0;
   std::int64_t scratch_bytes = 0;
+  double low_s = 0;   ///< as fast as it may be: of the scatter, without what other programs took
+  double high_s = 0;  ///< of the scatter
 };
 
 /// Consecutive points of a series at which one strategy is the one to take.
@@ -52,12 +57,20 @@ struct ConvAdvice {
   ConvPass pass = ConvPass::forward;
   std::optional<std::int64_t> budget_bytes;
   std::vector<std::optional<ConvChoice>> fastest;  ///< per point; nothing where none can
-  std::vector<ConvStretch> stretches;
+  std::vector<bool> is_clear;  ///< per point; else its times scatter by more than they differ
+  std::vector<ConvStretch> stretches;  ///< of points that are clear, as is all that follows
   std::vector<ConvCrossover>
       crossovers;  ///< of sweeps, among strategies that are fastest somewhere
   std::optional<OwnAgainstVendor> against_vendor;
   std::string recommendation;  ///< one line; empty when nothing is measured
 };
+
+/// What makes times doubtful: other programs on the machine, samples that scatter.
+struct ConvWarning {
+  std::string code;  ///< "busy-machine", "scattered-times"
+  std::string message;
+};
+std::vector<ConvWarning> conv_warnings(const ConvResults& results);
 
 /// For every series and pass: whatever the memory, then within each budget.
 std::vector<ConvAdvice> conv_advice(const ConvResults& results,
@@ -70,6 +83,7 @@ struct ConvLayerChoice {
   std::int64_t count = 1;  ///< how often an iteration runs it
   std::optional<ConvChoice> best;
   std::optional<ConvChoice> vendor_default;
+  bool is_clear = true;  ///< whether the best is faster than the library's choice, or is that one
 };
 
 /// What the best strategies would save over the library's own choice in one iteration.
@@ -78,7 +92,7 @@ struct ConvNetworkAdvice {
   std::string default_name;  ///< the library's own choice; empty: there is none
   std::vector<ConvLayerChoice> layers;
   double best_s = 0;      ///< of all that have a best
-  double compared_s = 0;  ///< of those among them that the library can do, too
+  double compared_s = 0;  ///< of those among them that the library can do, too, and are clear
   double default_s = 0;   ///< the library's time of those
 };
 

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace strata {
 namespace {
@@ -86,6 +88,64 @@ TEST(ConvAdvice, does_not_believe_samples_that_scatter) {
     if (cell.strategy == "b" && cell.shape.batch > 1) cell.samples_s = {0.01, 0.5, 1.5};
   }
   EXPECT_TRUE(conv_advice(results).front().crossovers.empty());
+}
+
+bool warns_of(const ConvResults& results, std::string_view code) {
+  const auto warnings = conv_warnings(results);
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [&](const ConvWarning& warning) { return warning.code == code; });
+}
+
+// One run: 13.6 ms where the neighbours take 116 and 0.188 ms, and half of the samples waited for
+// other programs.
+TEST(ConvAdvice, gives_none_from_times_that_scatter_by_more_than_it_is_worth) {
+  ConvResults results = results_with_crossover();
+  EXPECT_TRUE(conv_warnings(results).empty());
+  for (ConvCell& cell : results.cells) {
+    if (!cell.is_timed()) continue;
+    const double time_s = cell.time_s();
+    cell.samples_s = {time_s / 20, time_s / 4, time_s / 2, time_s,     time_s,
+                      time_s,      2 * time_s, 5 * time_s, 9 * time_s, 30 * time_s};
+  }
+  const ConvAdvice advice = conv_advice(results).front();
+  EXPECT_EQ(advice.recommendation, "no advice: times scatter by more than they differ");
+  EXPECT_TRUE(advice.stretches.empty());
+  EXPECT_TRUE(advice.crossovers.empty());
+  EXPECT_FALSE(advice.against_vendor);
+  ASSERT_TRUE(advice.fastest.front()) << "the times are shown all the same";
+  EXPECT_FALSE(advice.is_clear.front());
+  EXPECT_TRUE(warns_of(results, "scattered-times"));
+  EXPECT_FALSE(warns_of(results, "busy-machine"));
+  const ConvNetworkAdvice network = conv_network_advice(results, results.series.front());
+  EXPECT_EQ(network.compared_s, 0);
+  EXPECT_FALSE(network.layers.front().is_clear);
+}
+
+TEST(ConvAdvice, is_left_of_points_that_are_clear) {
+  const ConvShape base{.height = 64, .width = 64, .kernel_height = 3, .kernel_width = 3};
+  ConvResults results = made_up_results({conv_sweep(base, "b=1:4")},
+                                        {{{"a"}, [](const ConvShape&, ConvPass) { return 1.0; }},
+                                         {{"b"}, [](const ConvShape&, ConvPass) { return 2.0; }}});
+  for (ConvCell& cell : results.cells) {
+    if (cell.strategy == "b" && cell.shape.batch == 2) cell.samples_s = {0.2, 2, 3};
+  }
+  const ConvAdvice advice = conv_advice(results).front();
+  EXPECT_EQ(
+      advice.recommendation,
+      "take a throughout; no advice at 1 of 4 points: times scatter by more than they differ");
+}
+
+// Others had 85 % of the processors: a time may be nearly seven times too long.
+TEST(ConvAdvice, of_a_busy_machine_only_large_differences_count) {
+  ConvResults results = results_with_crossover();
+  for (ConvCell& cell : results.cells) cell.others_share = 0.85;
+  EXPECT_EQ(conv_advice(results).front().recommendation,
+            "no advice: times scatter by more than they differ");
+  EXPECT_TRUE(warns_of(results, "busy-machine"));
+  for (ConvCell& cell : results.cells) cell.others_share = 0.02;
+  EXPECT_EQ(conv_advice(results).front().recommendation,
+            conv_advice(results_with_crossover()).front().recommendation);
+  EXPECT_FALSE(warns_of(results, "busy-machine"));
 }
 
 TEST(ConvAdvice, leaves_out_what_is_wrong_and_says_nothing_of_nothing) {

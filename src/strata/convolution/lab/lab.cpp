@@ -250,6 +250,8 @@ std::vector<ConvCell> run_conv_lab(ConvDevice& device, const ConvPlan& plan,
   for (std::size_t task = first; task < tasks.size(); ++task) {
     if (hooks.is_interrupted && hooks.is_interrupted()) break;
     cells.push_back(workplace.fill(tasks[task]));
+    if (hooks.others_share && cells.back().is_timed())
+      cells.back().others_share = hooks.others_share();
     if (hooks.on_cell) hooks.on_cell(task, cells.back());
   }
   return cells;

@@ -47,6 +47,8 @@ struct ConvLabHooks {
   /// Called with how many of the kernels' traces there are, and why there will be no more.
   std::function<void(std::size_t done, std::size_t count)> on_trace = {};
   std::function<void(std::string_view reason)> on_no_traces = {};
+  /// Asked after each cell: of the processors' time since then, what other programs had.
+  std::function<std::optional<double>()> others_share = {};
 };
 
 /// Fills the cells from number `first` on; stops when interrupted.

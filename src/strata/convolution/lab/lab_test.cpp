@@ -230,6 +230,18 @@ TEST(ConvLab, checks_samples_of_what_is_large) {
   EXPECT_EQ(cells[1].status, ConvStatus::wrong);
 }
 
+TEST(ConvLab, cells_know_what_other_programs_had_meanwhile) {
+  FakeDevice device({{.name = "right"}});
+  ConvPlan plan = plan_of({{"shapes", false, {conv_point("b1,c3,i8,f4,k3")}}});
+  plan.passes = {ConvPass::forward};
+  const auto strategies = chosen_strategies(device, {}, {});
+  const auto tasks = conv_tasks(plan, strategies);
+  const ConvLabHooks hooks{.is_interrupted = {}, .on_cell = {}, .others_share = [] { return 0.5; }};
+  const auto cells = run_conv_lab(device, plan, tasks, 0, hooks);
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(cells[0].others_share, 0.5);
+}
+
 TEST(ConvLab, shares_of_copies_follow_from_their_times) {
   ConvCell cell;
   EXPECT_FALSE(transfer_shares(cell));

@@ -42,6 +42,20 @@ double ConvCell::deviation_s() const {
   return samples_s.empty() ? 0 : median_deviation_of(samples_s);
 }
 
+ConvScatter ConvCell::scatter() const {
+  if (samples_s.empty()) return {};
+  std::vector<double> sorted = samples_s;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t outside = sorted.size() / 10;  // at each end
+  return {sorted[outside], sorted[sorted.size() - 1 - outside]};
+}
+
+double ConvCell::spread() const {
+  const double middle_s = time_s();
+  const ConvScatter around = scatter();
+  return middle_s > 0 ? (around.high_s - around.low_s) / (2 * middle_s) : 0;
+}
+
 std::optional<TransferShares> transfer_shares(const ConvCell& cell) {
   if (!cell.transfers || !cell.is_timed()) return std::nullopt;
   const double run_s = cell.time_s();
@@ -124,6 +138,7 @@ ConvResults restricted(ConvResults results, const ConvRestriction& restriction) 
     cell.transfers.reset();
     cell.efficiencies.reset();
     cell.clock_hz.reset();
+    cell.others_share.reset();
   }
   return results;
 }

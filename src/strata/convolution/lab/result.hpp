@@ -24,6 +24,12 @@ enum class ConvStatus : std::uint8_t {
 std::string_view name_of(ConvStatus status);
 std::span<const std::string_view> conv_status_names();
 
+/// Between which the middle four fifths of the samples lie.
+struct ConvScatter {
+  double low_s = 0;
+  double high_s = 0;
+};
+
 /// One strategy on one pass of one convolution.
 struct ConvCell {
   ConvShape shape;
@@ -44,11 +50,15 @@ struct ConvCell {
   std::optional<HostTransfers> transfers;
   std::optional<ConvEfficiencies> efficiencies;  ///< nothing: not asked for
   std::optional<double> clock_hz;                ///< right after the samples
+  /// Of the processors' time, what other programs had meanwhile; nothing: nobody looked.
+  std::optional<double> others_share = {};
 
   bool is_timed() const { return !samples_s.empty(); }
   bool is_measured() const { return status == ConvStatus::measured && is_timed(); }
   double time_s() const;       ///< the median of the samples; 0 when there are none
   double deviation_s() const;  ///< the median of their distances from it
+  ConvScatter scatter() const;
+  double spread() const;  ///< half the width of the scatter over the time: 0.1 is ± 10 %
   std::int64_t peak_bytes() const { return tensor_bytes + scratch_bytes; }
 };
 

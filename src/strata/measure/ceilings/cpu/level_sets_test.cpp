@@ -126,7 +126,9 @@ TEST(CpuSystemLoad, a_busy_machine_is_warned_of) {
   ASSERT_EQ(found.warnings.size(), 2U);
   EXPECT_NE(found.warnings[0].find("other programs had 20 %"), std::string::npos);
   EXPECT_NE(found.warnings[1].find("the host took 10 %"), std::string::npos);
+  EXPECT_DOUBLE_EQ(others_share(before, after).value(), 0.3);
   EXPECT_TRUE(disturbance_between({}, {}).warnings.empty());  // no /proc/stat
+  EXPECT_FALSE(others_share({}, {}));
 }
 
 }  // namespace

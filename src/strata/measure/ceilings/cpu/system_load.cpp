@@ -30,6 +30,21 @@ void add_line(std::string_view line, double ticks_per_s, ProcessorTimes& times) 
   times.busy_s += (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) / ticks_per_s;
 }
 
+struct LoadShares {
+  double total_s = 0;  // 0: nothing is known
+  double others = 0;
+  double stolen = 0;
+};
+
+LoadShares shares_between(const SystemLoad& before, const SystemLoad& after) {
+  const double busy_s = after.times.busy_s - before.times.busy_s;
+  const double stolen_s = after.times.stolen_s - before.times.stolen_s;
+  const double total_s = busy_s + stolen_s + after.times.idle_s - before.times.idle_s;
+  if (!(total_s > 0)) return {};
+  const double others_s = std::max(busy_s - (after.own_s - before.own_s), 0.0);
+  return {total_s, others_s / total_s, stolen_s / total_s};
+}
+
 double own_processor_s() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -64,26 +79,31 @@ SystemLoad system_load_now(const std::filesystem::path& root, std::span<const in
   return now;
 }
 
+std::optional<double> others_share(const SystemLoad& before, const SystemLoad& after) {
+  constexpr double least_s = 0.1;  // of ten ticks and more something can be said
+  const LoadShares shares = shares_between(before, after);
+  if (shares.total_s < least_s) return std::nullopt;
+  return shares.others + shares.stolen;
+}
+
 Disturbance disturbance_between(const SystemLoad& before, const SystemLoad& after) {
   Disturbance found;
   if (before.load) found.notes.push_back(fmt::format("load average before: {:.2f}", *before.load));
-  const double busy_s = after.times.busy_s - before.times.busy_s;
-  const double stolen_s = after.times.stolen_s - before.times.stolen_s;
-  const double total_s = busy_s + stolen_s + after.times.idle_s - before.times.idle_s;
-  if (!(total_s > 0)) return found;  // no /proc/stat
-  const double others = std::max(busy_s - (after.own_s - before.own_s), 0.0) / total_s;
+  const LoadShares shares = shares_between(before, after);
+  if (!(shares.total_s > 0)) return found;  // no /proc/stat
+  const double others = shares.others;
   found.notes.push_back(fmt::format("others had {:.1f} % of the processors' time, {:.1f} % stolen",
-                                    100 * others, 100 * stolen_s / total_s));
+                                    100 * others, 100 * shares.stolen));
   if (others > much_by_others) {
     found.warnings.push_back(fmt::format(
         "the machine was busy: other programs had {:.0f} % of the time of these processors; rates "
         "are from the samples that they did not disturb, caches and memory were shared with them",
         100 * others));
   }
-  if (stolen_s / total_s > much_stolen) {
+  if (shares.stolen > much_stolen) {
     found.warnings.push_back(
         fmt::format("the host took {:.0f} % of the time of these virtual processors for others",
-                    100 * stolen_s / total_s));
+                    100 * shares.stolen));
   }
   return found;
 }
