@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -172,7 +173,30 @@ class Parser {
       if (typed == fmt::format("--{}", flag.name))
         fail_usage(typed + ' ' + std::string(flag.reason), usage_);
     }
-    fail_usage(fmt::format("unknown flag {}{}", typed, did_you_mean(typed, names)), usage_);
+    const std::string hint = asks_for_a_file(typed) ? files_of_results() : "";
+    fail_usage(
+        fmt::format("unknown flag {}{}", typed, hint.empty() ? did_you_mean(typed, names) : hint),
+        usage_);
+  }
+
+  static bool asks_for_a_file(std::string_view typed) {
+    return typed == "-o" || typed == "--output" || typed == "--out";
+  }
+
+  /// "; results go to files by --json FILE, --csv FILE": of a command whose files have their names
+  /// by what is in them. Empty: it writes none.
+  std::string files_of_results() const {
+    constexpr std::string_view results[] = {"json", "csv",   "jsonl", "db", "html",
+                                            "plot", "trace", "dot",   "svg"};
+    std::vector<std::string> found;
+    for (const std::string_view result : results) {
+      for (const Flag& flag : flags_) {
+        if (flag.name == result && !flag.value.empty())
+          found.push_back(fmt::format("--{} {}", flag.name, flag.value));
+      }
+    }
+    if (found.empty()) return "";
+    return fmt::format("; results go to files by {}", fmt::join(found, ", "));
   }
 
   std::span<const Flag> flags_;

@@ -114,6 +114,28 @@ TEST(Parse, mistakes_name_the_word_and_end_with_usage) {
             "--size expects small or large, got 'smal'; did you mean small?");
 }
 
+TEST(Parse, whoever_asks_for_a_file_is_told_what_writes_one) {
+  const auto error = [](const char* flag) {
+    try {
+      parse(command_named("predict"), std::vector<std::string>{"lenet5", flag, "x.json"});
+    } catch (const Error& raised) {
+      return std::string(raised.what());
+    }
+    return std::string();
+  };
+  for (const char* flag : {"-o", "--out", "--output"}) {
+    const std::string said = error(flag);
+    EXPECT_EQ(said.find(std::string("unknown flag ") + flag +
+                        "; results go to files by --json "
+                        "FILE, --csv FILE"),
+              0U)
+        << said;
+    EXPECT_NE(said.find("--html FILE"), std::string::npos) << said;
+  }
+  EXPECT_EQ(error_of({"a", "--output", "x"}).find("results go"), std::string::npos)
+      << "a command that writes no file";
+}
+
 TEST(Parse, help_needs_nothing_else_to_be_right) {
   EXPECT_EQ(help_asked(parsed({"-h"})), Help::summary);
   EXPECT_EQ(help_asked(parsed({"--help"})), Help::page);

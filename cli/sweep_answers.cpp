@@ -103,6 +103,13 @@ int print_answers_from(const Request& request, SweepTable table) {
   // A table that lacks a column for what is asked is refused before a file is written.
   const std::string text =
       asks_for_answers(given) ? std::string() : to_text(answers.table, request.style);
+  if (answers.undecided > 0) {
+    print_to_stderr(fmt::format(
+        "note: --where has no value for {} point{} (a number is missing, or it divides by zero), "
+        "which {} left out\n",
+        answers.undecided, answers.undecided == 1 ? "" : "s",
+        answers.undecided == 1 ? "is" : "are"));
+  }
   draw_plot(given, answers.table);
   write_sweep_page(request, answers.table);
   if (asks_for_answers(given)) return print_all(request, answers, {});

@@ -46,7 +46,14 @@ TEST(Convert, mistakes_are_one_clear_line_and_write_nothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
       {{"lenet5"}, "--out is missing: -o FILE, or -o - for standard output"},
       {{"lenet5", "-o", "a.TOML"},
-       "--out a.TOML: Strata writes JSON; give the file a name in .json"},
+       "--out a.TOML: convert writes Strata's own format, as JSON, and no other; give the file a "
+       "name in .json"},
+      {{"lenet5", "-o", "x.onnx"},
+       "--out x.onnx: convert writes Strata's own format, as JSON, and no other; give the file a "
+       "name in .json"},
+      {{"lenet5", "-o", "x.pt"},
+       "--out x.pt: convert writes Strata's own format, as JSON, and no other; give the file a "
+       "name in .json"},
       {{"lenet5", "-o", "no/such/folder"},
        "cannot write no/such/folder: No such file or directory"},
       {{"./missing.onnx", "-o", "a.json"}, "./missing.onnx: no such file"},

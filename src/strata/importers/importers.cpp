@@ -142,6 +142,18 @@ constexpr std::array<Format, 7> all_formats = {{
      keras_extensions, is_keras, read_keras},
 }};
 
+/// A model of transformers is a folder, as save_pretrained writes it: its config.json says what the
+/// network is. Anything else stays as it is.
+std::filesystem::path model_in(const std::filesystem::path& path) {
+  constexpr std::string_view name = "config.json";
+  std::error_code ignored;  // what cannot be looked at is refused below
+  const std::filesystem::path config = (path / name).lexically_normal();
+  if (std::filesystem::is_directory(path, ignored) &&
+      std::filesystem::is_regular_file(config, ignored))
+    return config;
+  return path;
+}
+
 std::string head_of(const std::filesystem::path& path) {
   std::error_code problem;
   const std::filesystem::file_status status = std::filesystem::status(path, problem);
@@ -151,7 +163,10 @@ std::string head_of(const std::filesystem::path& path) {
                                                                 : problem.message());
   }
   if (std::filesystem::is_directory(status)) {
-    fail(ErrorKind::input, "{}: expected a file, got a folder", path.string());
+    fail(ErrorKind::input,
+         "{}: expected a file, got a folder; of a folder its config.json would be read, and it has "
+         "none",
+         path.string());
   }
   if (!std::filesystem::is_regular_file(status)) {
     fail(ErrorKind::input, "{}: expected a file, got a device or a pipe", path.string());
@@ -223,7 +238,8 @@ const Format* format_of(const FileHead& head) {
 
 std::span<const Format> formats() { return all_formats; }
 
-bool is_model_file(const std::filesystem::path& path) {
+bool is_model_file(const std::filesystem::path& file_or_folder) {
+  const std::filesystem::path path = model_in(file_or_folder);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream file(path, std::ios::binary);
@@ -237,7 +253,8 @@ bool is_model_file(const std::filesystem::path& path) {
   });
 }
 
-Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
+Graph import_model(const std::filesystem::path& file_or_folder, const ImportOptions& options) {
+  const std::filesystem::path path = model_in(file_or_folder);
   const std::string bytes = head_of(path);
   if (is_gzip(bytes)) return read_packed(path, options);
   const std::string extension = lower_case(path.extension().string());

@@ -33,13 +33,14 @@ struct Format {
 /// The formats that Strata reads.
 std::span<const Format> formats();
 
-/// Whether the file begins like one of them. False where there is no such file.
-bool is_model_file(const std::filesystem::path& path);
+/// Whether the file, or a folder's config.json, begins like one of them. False where there is none.
+bool is_model_file(const std::filesystem::path& file_or_folder);
 
-/// Reads a network from a file of any of these formats. Errors: input when there is no such file or
-/// nothing in it is a network, unsupported when its reader does not do what it asks for,
-/// environment when this build lacks the library that reads it, usage when an option makes no sense
-/// for the format: normalisation put back where files always say it, shapes where they are stated.
-Graph import_model(const std::filesystem::path& path, const ImportOptions& options = {});
+/// Reads a network from a file of any of these formats, or from a folder's config.json. Errors:
+/// input when there is no such file or nothing in it is a network, unsupported when its reader does
+/// not do what it asks for, environment when this build lacks the library that reads it, usage when
+/// an option makes no sense for the format: normalisation put back where files always say it,
+/// shapes where they are stated.
+Graph import_model(const std::filesystem::path& file_or_folder, const ImportOptions& options = {});
 
 }  // namespace strata

@@ -44,6 +44,9 @@ class Importers : public ::testing::Test {
 constexpr std::string_view tiny =
     R"({"strata_network": 1, "inputs": {"x": ["batch", 4]}, "layers": [{"op": "relu"}]})";
 
+constexpr std::string_view no_config =
+    "expected a file, got a folder; of a folder its config.json would be read, and it has none";
+
 TEST_F(Importers, own_format_is_read_whatever_the_name) {
   EXPECT_EQ(import_model(file("tiny.json", tiny)).name, "tiny");
   EXPECT_EQ(import_model(file("tiny.network", tiny)).nodes.size(), 1U);
@@ -55,10 +58,24 @@ TEST_F(Importers, own_format_is_read_whatever_the_name) {
 
 TEST_F(Importers, what_is_not_a_file_is_refused) {
   expect_refused(folder / "missing.json", ErrorKind::input, "no such file");
-  expect_refused(folder, ErrorKind::input, "expected a file, got a folder");
+  expect_refused(folder, ErrorKind::input, no_config);
   expect_refused("/dev/null", ErrorKind::input, "expected a file, got a device or a pipe");
   expect_refused(file("empty.json", ""), ErrorKind::input, "the file is empty");
   expect_refused(file("tiny.json", tiny) / "inside", ErrorKind::input, "no such file");
+}
+
+TEST_F(Importers, of_a_folder_its_config_is_read) {
+  const auto model = folder / "tiny-gpt2";
+  std::filesystem::create_directory(model);
+  expect_refused(model, ErrorKind::input, no_config);
+  EXPECT_FALSE(is_model_file(model));
+  const std::string config =
+      R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 2, "n_positions": 128,
+          "vocab_size": 1000})";
+  file("tiny-gpt2/config.json", config);
+  EXPECT_TRUE(is_model_file(model));
+  EXPECT_EQ(import_model(model).name, "tiny-gpt2");
+  EXPECT_EQ(import_model(model).nodes.size(), import_model(model / "config.json").nodes.size());
 }
 
 TEST_F(Importers, junk_is_refused) {

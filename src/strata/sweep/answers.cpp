@@ -31,8 +31,10 @@ SweepAnswers answer_questions(SweepTable table, SweepQuestions questions) {
   SweepAnswers answers;
   answers.rows_before = table.row_count;
   for (const std::string& column : questions.columns) add_derived_column(table, column, "--column");
-  for (const std::string& constraint : questions.where)
+  for (const std::string& constraint : questions.where) {
+    answers.undecided += rows_undecided(table, constraint, "--where");
     table = rows_where(table, constraint, "--where");
+  }
   if (table.row_count == 0 && questions.is_any_asked())
     fail(ErrorKind::usage, "no point is left{}; there is nothing to ask about",
          answers.rows_before > 0 ? " by --where" : "");

@@ -37,6 +37,7 @@ struct SweepAnswers {
   SweepQuestions questions;
   SweepTable table;             ///< with the derived columns; only the rows that --where leaves
   std::size_t rows_before = 0;  ///< of the table before --where
+  std::size_t undecided = 0;    ///< of them, those for which a --where has no value
   std::vector<Goal> goals;
   std::vector<ParetoFront> fronts;
   std::vector<KneeAnswer> knees;

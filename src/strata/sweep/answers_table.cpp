@@ -45,6 +45,15 @@ void add_derived_column(SweepTable& table, std::string_view definition, std::str
   table.columns.push_back(std::move(column));
 }
 
+std::size_t rows_undecided(const SweepTable& table, std::string_view constraint,
+                           std::string_view what) {
+  Formula formula(constraint, formula_columns(table), what);
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < table.row_count; ++row)
+    count += std::isfinite(formula.value(TableRow(table, row))) ? 0 : 1;
+  return count;
+}
+
 SweepTable rows_where(const SweepTable& table, std::string_view constraint, std::string_view what) {
   Formula formula(constraint, formula_columns(table), what);
   SweepTable kept{.identity = table.identity, .columns = {}};

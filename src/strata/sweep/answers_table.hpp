@@ -32,6 +32,11 @@ class TableRow : public FormulaRow {
 /// value. Errors (usage) as formula.hpp says.
 void add_derived_column(SweepTable& table, std::string_view definition, std::string_view what);
 
+/// How many rows cannot tell whether the constraint holds: a number is missing, or the formula has
+/// no finite value there (1/0). It counts as no.
+std::size_t rows_undecided(const SweepTable& table, std::string_view constraint,
+                           std::string_view what);
+
 /// Only the rows for which the constraint holds.
 SweepTable rows_where(const SweepTable& table, std::string_view constraint, std::string_view what);
 

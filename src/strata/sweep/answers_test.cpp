@@ -68,6 +68,10 @@ TEST(Answers, rows_are_chosen_by_a_constraint) {
   EXPECT_EQ(kept.row_count, 2U);
   EXPECT_EQ(kept.columns[2].numbers, (std::vector<double>{4, 3}));
   EXPECT_EQ(kept.columns[0].texts, (std::vector<std::string>{"b", "b"}));
+  const SweepTable none = rows_where(small_table(), "1 / (time_s - time_s)", "--where");
+  EXPECT_EQ(none.row_count, 0U);
+  EXPECT_EQ(rows_undecided(small_table(), "1 / (time_s - time_s)", "--where"),
+            small_table().row_count);
   EXPECT_EQ(rows_where(small_table(), "time_s != 10", "--where").row_count, 6U)
       << "a failed point satisfies nothing";
 }

@@ -243,6 +243,10 @@ Formula::Formula(std::string_view text, std::span<const FormulaColumn> columns,
                  std::string_view what)
     : text_(text) {
   FormulaReader(*this, columns, what).read();
+  if (!variables_.empty() || std::isfinite(expression_->value_of(values_))) return;
+  fail(ErrorKind::usage,
+       "{}: '{}' has no value: it divides by zero, or takes a root or a logarithm of what has none",
+       what, text_);
 }
 
 double Formula::value(const FormulaRow& row) {
@@ -261,7 +265,7 @@ double Formula::value(const FormulaRow& row) {
 
 bool Formula::holds(const FormulaRow& row) {
   const double result = value(row);
-  return !std::isnan(result) && result != 0;
+  return std::isfinite(result) && result != 0;
 }
 
 ColumnDefinition read_column_definition(std::string_view text,

@@ -44,7 +44,7 @@ inline constexpr std::size_t deepest_formula = 50;  ///< parentheses within pare
 class Formula {
  public:
   /// Errors (usage) quote the formula and say what is wrong and where; `what` names the place it
-  /// was typed in: "--where".
+  /// was typed in: "--where". A formula without columns must have a value.
   Formula(std::string_view text, std::span<const FormulaColumn> columns, std::string_view what);
 
   const std::string& text() const { return text_; }
@@ -55,7 +55,7 @@ class Formula {
   /// NaN when a number that it needs is missing, or where arithmetic has no answer (0/0). One
   /// thread at a time; each thread makes its own.
   double value(const FormulaRow& row);
-  /// Whether the value is there and not zero.
+  /// Whether the value is there, finite and not zero: 1/0 is no yes.
   bool holds(const FormulaRow& row);
 
  private:

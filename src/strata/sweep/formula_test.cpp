@@ -100,8 +100,18 @@ TEST(Formula, a_missing_number_decides_nothing) {
   EXPECT_TRUE(std::isnan(unequal.value(row)));
   EXPECT_FALSE(unequal.holds(row));
   EXPECT_TRUE(unequal.holds(some_row()));
-  EXPECT_FALSE(Formula("0 / 0", some_columns, "--where").holds(row));
-  EXPECT_FALSE(Formula("sqrt(-1)", some_columns, "--where").holds(row));
+  EXPECT_FALSE(Formula("0 * x / 0", some_columns, "--where").holds(row));
+  EXPECT_FALSE(Formula("sqrt(0 * x - 1)", some_columns, "--where").holds(row));
+}
+
+TEST(Formula, what_is_not_finite_is_no_yes) {
+  GivenRow row = some_row();
+  EXPECT_FALSE(Formula("1 / (x - x)", some_columns, "--where").holds(row));
+  EXPECT_FALSE(Formula("-1 / (x - x)", some_columns, "--where").holds(row));
+  EXPECT_TRUE(Formula("1 / (x - x) > 5", some_columns, "--where").holds(row)) << "a comparison";
+  for (const char* text : {"1/0", "0 / 0", "sqrt(-1)", "ln(0)"}) {
+    EXPECT_NE(message_of(text).find("has no value: it divides by zero"), std::string::npos) << text;
+  }
 }
 
 TEST(Formula, mistakes_are_named_with_their_place) {
