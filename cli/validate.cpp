@@ -166,6 +166,9 @@ std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& 
     });
     order.resize(std::min<std::size_t>(order.size(), 5));
   }
+  // On a CPU the host is the device, and takes no time of its own.
+  const bool has_host = std::any_of(
+      order.begin(), order.end(), [](const ValidatedRun* run) { return run->expected.host_s > 0; });
   Table table({{.title = wants_all ? "run" : "farthest off", .least_width = 16},
                {.title = "on"},
                {.title = "batch", .align = Align::right},
@@ -175,7 +178,7 @@ std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& 
                {.title = "iteration", .align = Align::right},
                {.title = "expected", .align = Align::right},
                {.title = "off by", .align = Align::right},
-               {.title = "host", .align = Align::right},
+               {.title = "host", .align = Align::right, .is_shown = has_host},
                {.title = "launches", .align = Align::right},
                {.title = "memory", .align = Align::right}});
   for (const ValidatedRun* run : order) {
