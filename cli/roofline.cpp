@@ -101,14 +101,14 @@ std::vector<RooflineKind> kinds_of(const Arguments& given) {
 /// The roofs of the first profile that names a machine; what was measured elsewhere must name one.
 Machine machine_of_profiles(const AskedRoofs& asked,
                             const std::vector<std::optional<Profile>>& profiles) {
-  std::string_view own;
+  const Profile* first = nullptr;
   for (const std::optional<Profile>& profile : profiles) {
     if (!profile) continue;
     if (profile->subject.machine.empty() && profile->evidence == Evidence::measured)
       return machine_for(asked, *profile);
-    if (own.empty()) own = profile->subject.machine;
+    if (first == nullptr || first->subject.machine.empty()) first = &*profile;
   }
-  return machine_for(asked, own);
+  return first != nullptr ? machine_for(asked, *first) : machine_for(asked, std::string_view());
 }
 
 Profile predicted(const std::string& model, const Machine& machine, const Arguments& given) {

@@ -158,7 +158,9 @@ test("the table sorts, filters, groups and adds up", async () => {
   const page = await open("large.html");
   await view(page, "layers");
   const slowest = [...profile.layers].sort((a, b) => b.time_s - a.time_s)[0];
+  assert.match(await page.locator("#layers .count").textContent(), /a click on a heading sorts/);
   await page.locator("#layers .head [data-key=time_s] button").click();
+  assert.doesNotMatch(await page.locator("#layers .count").textContent(), /heading sorts/);
   near(seconds(await cells(page, 0, "time_s")), slowest.time_s, "slowest row");
   await page.locator("#layers .head [data-key=time_s] button").click();
   assert.equal(

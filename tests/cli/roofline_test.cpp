@@ -186,6 +186,31 @@ TEST(Roofline, roofs_and_rows_follow_the_options_of_the_prediction) {
   EXPECT_NE(bound("1TB/s"), bound("4.8TB/s"));
 }
 
+// Figure 5.1 of the thesis, which `reproduce analytical` draws: 43 of 54 forward layers of
+// ResNet-50 and 8 of 53 of MobileNet are above the ridge, if a multiply-add is one operation.
+TEST(Roofline, reuse_counts_operations_as_the_preset_does) {
+  const auto above = [](const std::string& network) {
+    const Json answer =
+        Json::parse(roofline({network, "--reuse", "--preset", "thesis", "--on", "rtx-2080-ti",
+                              "--throughput", "13.45T", "--json", "-"})
+                        .out);
+    EXPECT_TRUE(answer.at("multiply_add_is_one_operation"));
+    std::pair<int, int> count;
+    for (const Json& row : answer.at("rows")) {
+      if (row.at("pass") != "forward" || row.at("class") != "dense") continue;
+      ++count.second;
+      if (row.at("bound") == "compute") ++count.first;
+    }
+    return count;
+  };
+  EXPECT_EQ(above("resnet50_keras"), std::pair(43, 54));
+  EXPECT_EQ(above("mobilenet_v2_keras"), std::pair(8, 53));
+  const Outcome table = roofline({"resnet50_keras", "--reuse", "--preset", "thesis", "--on",
+                                  "rtx-2080-ti", "--throughput", "13.45T"});
+  EXPECT_NE(table.out.find("forward: dense 43 of 54"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("a multiply-add counts as 1 operation"), std::string::npos);
+}
+
 TEST(Roofline, reuse_refuses_profiles_and_what_does_not_go_with_it) {
   const TemporaryFolder folder;
   const std::string profile = prediction_in(folder).string();

@@ -180,7 +180,8 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     const labels: Record<string, string> = { time_s: "limit", time_share: "share of the limit" };
     for (const metric of set.metrics) metric.label = labels[metric.key] ?? metric.label;
   }
-  // The bytes of a predicted row move while other rows run, or stay on chip: its time is near no roof of its own.
+  // A predicted row takes the time of its arithmetic or of the bytes that move meanwhile: how far it is from that is no
+  // property of a kernel.
   if (document.evidence !== "predicted" && rows.some((row) => row.numbers.roof_time_s !== undefined))
     set.metrics.push({
       key: "distance",

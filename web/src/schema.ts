@@ -304,6 +304,7 @@ export interface ConvDocument {
   series: ConvSeries[];
   cells: ConvCell[];
   advice: ConvAdvice[];
+  warnings?: Warning[]; // older documents have none
   provenance?: Provenance;
 }
 
@@ -322,6 +323,8 @@ export interface ConvCell {
   scratch_bytes: number;
   peak_bytes: number;
   time_s?: number;
+  spread?: number; // half the width of the middle four fifths of the samples, over the time
+  others_share?: number;
   flop_per_s?: number;
   direct_flop_per_s?: number;
   roles?: { role: string; time_s: number; share?: number }[];
@@ -332,6 +335,7 @@ export interface ConvAdvice {
   pass: string;
   scratch_budget_bytes?: number;
   recommendation: string;
+  fastest?: { label: string; is_clear?: boolean }[];
 }
 
 export interface SweepDocument {

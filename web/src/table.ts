@@ -173,7 +173,8 @@ class LayerTable {
     const isAll = matching === this.rows.rows.length;
     const left = isProfile(document) && isAll ? restOf(document, this.rows, this.rows.main.key) : null;
     const rest = left ? `; ${format(left.time_s, "s")} of ${left.to} belong to no row` : "";
-    this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}`;
+    const order = this.context.state.get("sort") === "" ? "; in the order of the run, a click on a heading sorts" : "";
+    this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}${order}`;
   }
 
   private headCell(key: string, label: string, isNumber: boolean): HTMLElement {
@@ -186,7 +187,7 @@ class LayerTable {
       : { none: key, ascending: `-${key}`, descending: "" };
     const button = h(
       "button",
-      { click: () => state.set("sort", next[direction]) },
+      { title: `sort by ${label}`, click: () => state.set("sort", next[direction]) },
       label,
       h(
         "span",

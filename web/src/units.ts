@@ -136,6 +136,8 @@ const labels = new Map([
   ["flop", "FLOP"],
   ["traffic_in_bytes", "bytes in"],
   ["traffic_out_bytes", "bytes out"],
+  ["moved_in_bytes", "bytes in meanwhile"],
+  ["moved_out_bytes", "bytes out meanwhile"],
   ["samples_per_s", "samples per second"],
   ["area_mm2", "area at 5 nm"],
   ["area_16nm_mm2", "area at 16 nm"],

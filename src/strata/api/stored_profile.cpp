@@ -49,6 +49,34 @@ bool lacks_machine(const Profile& profile) {
   return profile.evidence == Evidence::measured && profile.subject.machine.empty();
 }
 
+/// The machine with the rates that a stored prediction was made with, where others were asked for
+/// instead of its own: its rows lie under those. Rows without `arithmetic` had one rate for all.
+Machine with_rates_of(Machine machine, const Profile& profile) {
+  if (!profile.predicted_rates) return machine;
+  const PredictedRates& rates = *profile.predicted_rates;
+  HardwareOverrides overrides;
+  const MemoryLevel* const outer = machine.memory.empty() ? nullptr : &machine.memory.back();
+  if (outer != nullptr && outer->bandwidth_bytes_per_s &&
+      outer->bandwidth_bytes_per_s->value != rates.bytes_per_s)
+    overrides.bytes_per_s = rates.bytes_per_s;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.totals.flop == 0) continue;
+    if (row.arithmetic.empty()) {
+      overrides.flop_per_s = rates.dense_flop_per_s;
+      break;
+    }
+    const TypedFlop& part = row.arithmetic.front();
+    for (Peak& peak : machine.peaks) {
+      const bool is_its = peak.dtype == part.dtype &&
+                          (peak.unit == ComputeUnit::matrix) == part.is_matrix &&
+                          row.arithmetic.size() == 1;
+      if (is_its)
+        peak.flop_per_s.value = is_dense(row) ? rates.dense_flop_per_s : rates.other_flop_per_s;
+    }
+  }
+  return with_overrides(std::move(machine), overrides);
+}
+
 std::string missing_machine(const Profile& profile) {
   const std::string& device = profile.subject.machine_title;
   return device.empty() ? "the profile does not say on which device it was measured"
@@ -108,7 +136,9 @@ Machine machine_for(const AskedRoofs& asked, const Profile& profile) {
         "and strata explain show what needs none",
         missing_machine(profile));
   }
-  return machine_for(asked, profile.subject.machine);
+  Machine machine = machine_for(asked, profile.subject.machine);
+  if (asked.on || !asked.settings.empty()) return machine;
+  return with_rates_of(std::move(machine), profile);
 }
 
 ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& asked) {

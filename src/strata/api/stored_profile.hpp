@@ -44,8 +44,9 @@ struct AskedRoofs {
 /// with what was set.
 Machine machine_for(const AskedRoofs& asked, std::string_view own);
 
-/// The same for a profile. What was measured on a device that no machine is known of has no roofs:
-/// nothing is guessed. Errors (input) say how to name one.
+/// The same for a profile; the roofs of a stored prediction are the rates that it was made with,
+/// also where others were asked for than the machine's. What was measured on a device that no
+/// machine is known of has no roofs: nothing is guessed. Errors (input) say how to name one.
 Machine machine_for(const AskedRoofs& asked, const Profile& profile);
 
 struct ExplainedProfile {

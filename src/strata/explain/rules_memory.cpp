@@ -14,6 +14,14 @@ constexpr double large_layer_share = 0.1;  // of the iteration
 constexpr double large_layer_ratio = 3;    // of the mean layer
 constexpr double zero_flop_share = 0.02;
 
+/// What a row reads and writes itself. Under its roof a predicted row has the bytes that moved
+/// while it ran, for other rows, too: they say when it waits, not what it needs.
+double own_bytes(const ExplainContext& context, std::size_t row) {
+  const ProfileRow& of = context.profile().rows[row];
+  return static_cast<double>(of.moved ? of.totals.traffic_bytes()
+                                      : context.times()->rows()[row].work.bytes);
+}
+
 /// Rows of one operator that wait for memory, and how long.
 struct Waiting {
   std::vector<std::size_t> rows;
@@ -40,7 +48,7 @@ Waiting waiting_of(const ExplainContext& context, const RowSet& set) {
     waiting.rows.push_back(i);
     waiting.time_s += row.totals.time_s;
     waiting.waited_s += waited_s;
-    waiting.bytes += static_cast<double>(times.rows()[i].work.bytes);
+    waiting.bytes += own_bytes(context, i);
     waiting.flop += static_cast<double>(times.rows()[i].work.flop);
     if (waited_s > waiting.worst_s) {
       waiting.worst_s = waited_s;
@@ -132,7 +140,7 @@ void find_one_layer(const ExplainContext& context, Findings& found) {
       waited_s += totals.time_s - times->without_traffic_s(i);
       above_roof_s += totals.time_s - times->at_roof_s(i);
       flop += static_cast<double>(times->rows()[i].work.flop);
-      bytes += static_cast<double>(times->rows()[i].work.bytes);
+      bytes += own_bytes(context, i);
     }
     finding.evidence.push_back({"FLOP", flop, Measure::flop});
     finding.evidence.push_back({"bytes", bytes, Measure::bytes});

@@ -83,6 +83,8 @@ struct StepResult {
   std::int64_t in_bytes = 0;    ///< loaded or streamed for this step
   std::int64_t out_bytes = 0;   ///< written back or streamed out after it was made or changed here
   std::int64_t refetch_bytes = 0;
+  std::int64_t moved_in_bytes = 0;       ///< while it waited and ran, for whichever step
+  std::int64_t moved_out_bytes = 0;      ///< the same
   std::int64_t occupied_bytes = 0;       ///< on chip when it starts
   std::int64_t peak_occupied_bytes = 0;  ///< while it runs, with what is loaded ahead
 };

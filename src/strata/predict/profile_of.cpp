@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/predict/footprint.hpp"
+#include "strata/predict/simulate.hpp"
 #include "strata/training/step_names.hpp"
 
 #include <algorithm>
@@ -30,6 +31,8 @@ class RowMaker {
       const Totals totals = totals_of_step(id, result.end_s - previous_end_s);
       row.totals += totals;
       add(row.arithmetic, arithmetic_of(program_.steps[id]));
+      row.moved->in_bytes += result.moved_in_bytes;
+      row.moved->out_bytes += result.moved_out_bytes;
       row.peak_on_chip_bytes =
           std::max(row.peak_on_chip_bytes.value_or(0), result.peak_occupied_bytes);
       class_of(id).totals += totals;
@@ -53,7 +56,7 @@ class RowMaker {
     totals.time_s = time_s;
     totals.compute_s = result.compute_s;
     totals.stall_s = std::max(0.0, time_s - result.compute_s);
-    totals.flop = program_.steps[id].flop;
+    totals.flop = operations_of(program_.steps[id], hardware_);
     totals.in_bytes = result.in_bytes;
     totals.out_bytes = result.out_bytes;
     totals.refetch_bytes = result.refetch_bytes;
@@ -77,6 +80,7 @@ class RowMaker {
       row.op = operator_of(program_, id);
       row.block = block_of(program_, id);
       row.layer_class = name_of(step.layer_class);
+      row.moved.emplace();
       most_flop_.push_back(step.flop);
     }
     ProfileRow& row = made_.profile.rows[place->second];
@@ -90,8 +94,9 @@ class RowMaker {
   std::vector<TypedFlop> arithmetic_of(const Step& step) const {
     const std::optional<RateOf>& rate =
         step.layer_class == LayerClass::dense ? hardware_.dense_of : hardware_.other_of;
-    if (!rate || step.flop == 0) return {};
-    return {{rate->dtype, rate->is_matrix, step.flop}};
+    const std::int64_t operations = operations_of(step, hardware_);
+    if (!rate || operations == 0) return {};
+    return {{rate->dtype, rate->is_matrix, operations}};
   }
 
   ProfileGroup& class_of(StepId id) {
@@ -120,6 +125,7 @@ PredictedProfile profile_of(const Program& program, const Prediction& prediction
   made.profile.iteration_s = prediction.time_s;
   made.profile.iteration_from = TimeFrom::simulation;
   made.profile.drain_s = prediction.drain_s;
+  made.profile.mac_is_one = hardware.mac_is_one;
   made.profile.peak_memory_bytes = footprint_of(program).peak_bytes;
   return made;
 }

@@ -8,11 +8,14 @@
 
 namespace strata {
 
+std::int64_t operations_of(const Step& step, const Hardware& hardware) {
+  return hardware.mac_is_one ? step.flop - step.mac : step.flop;
+}
+
 double compute_time_s(const Step& step, const Hardware& hardware) {
-  const std::int64_t operations = hardware.mac_is_one ? step.flop - step.mac : step.flop;
-  return static_cast<double>(operations) / (step.layer_class == LayerClass::dense
-                                                ? hardware.dense_flop_per_s
-                                                : hardware.other_flop_per_s);
+  const auto operations = static_cast<double>(operations_of(step, hardware));
+  return operations / (step.layer_class == LayerClass::dense ? hardware.dense_flop_per_s
+                                                             : hardware.other_flop_per_s);
 }
 
 void compute_times(const Program& program, const Hardware& hardware, std::vector<double>& times_s) {

@@ -28,6 +28,8 @@ inline auto rates_of(const Hardware& hardware) {
 }
 using RateKey = decltype(rates_of(Hardware{}));
 
+/// What a step does, as the hardware counts it.
+std::int64_t operations_of(const Step& step, const Hardware& hardware);
 /// The time a step computes.
 double compute_time_s(const Step& step, const Hardware& hardware);
 /// The same of every step.

@@ -82,6 +82,7 @@ void TimedPass::begin(const PlannedSteps& plan, const PassLimits& limits, Record
   queued_write_backs_ = issued_write_backs_ = ended_write_backs_ = 0;
   gave_up_ = false;
   margin_ = {};
+  moving_.clear();
   result_ = {};
   result_.in_bytes = plan.traffic().in_bytes;
   result_.out_bytes = plan.traffic().out_bytes;
@@ -94,6 +95,30 @@ void TimedPass::record_transfer(const Transfer& transfer) {
   result_.steps[transfer.step].in_bytes += transfer.in_bytes;
   result_.steps[transfer.step].out_bytes += transfer.out_bytes;
   if (record_ == Record::transfers) result_.transfers.push_back(transfer);
+  moving_.push_back(transfer);
+}
+
+// The step that ends now ran while the channel moved this, whatever it was for. Of the transfer
+// under way it gets the whole bytes that have passed.
+void TimedPass::charge_moved(double end_s) {
+  StepResult& step = result_.steps[step_];
+  std::size_t done = 0;
+  for (; done < moving_.size() && moving_[done].end_s <= end_s; ++done) {
+    step.moved_in_bytes += moving_[done].in_bytes;
+    step.moved_out_bytes += moving_[done].out_bytes;
+  }
+  moving_.erase(moving_.begin(), moving_.begin() + static_cast<std::ptrdiff_t>(done));
+  if (moving_.empty() || moving_.front().start_s >= end_s) return;
+  Transfer& next = moving_.front();
+  const double share = (end_s - next.start_s) / (next.end_s - next.start_s);
+  const auto passed = [&](std::int64_t& bytes) {
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(bytes));
+    bytes -= part;
+    return part;
+  };
+  step.moved_in_bytes += passed(next.in_bytes);
+  step.moved_out_bytes += passed(next.out_bytes);
+  next.start_s = end_s;
 }
 
 // While a step runs, the channel prefetches a load. It writes back when the load needs room, or
@@ -238,6 +263,7 @@ void TimedPass::run_step(double compute_s) {
     step.stream_s = end_s - computed_s;
     step.occupied_bytes = occupied;
     step.peak_occupied_bytes = step_peak_bytes_;
+    charge_moved(end_s);
   }
   result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, step_peak_bytes_);
   step_peak_bytes_ = 0;

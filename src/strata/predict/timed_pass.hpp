@@ -61,6 +61,7 @@ class TimedPass {
   void run_channel(double from_s, double until_s);
   bool issue_in_background(double start_s);
   void record_transfer(const Transfer& transfer);
+  void charge_moved(double end_s);
 
   double transfer(TransferKind kind, ValueId value, StepId step, double start_s,
                   std::int64_t in_bytes, std::int64_t out_bytes) {
@@ -130,6 +131,7 @@ class TimedPass {
   std::uint32_t issued_write_backs_ = 0;
   std::uint32_t ended_write_backs_ = 0;
   bool gave_up_ = false;
+  std::vector<Transfer> moving_;  // recorded, and not yet charged whole to the steps that ran then
   Margin margin_;
   Prediction result_;
 };

@@ -105,6 +105,7 @@ bool compares_expected(std::span<const Profile* const> profiles, ComparedTimes t
 ProfileLabel label_of(const Profile& profile, bool of_expected) {
   ProfileLabel label{.subject = profile.subject, .evidence = profile.evidence};
   if (profile.evidence == Evidence::measured) return label;
+  label.mac_is_one = profile.mac_is_one;
   label.limit_s = iteration_of(profile).time_s;
   if (of_expected) label.expected = profile.expected;
   return label;

@@ -49,6 +49,7 @@ struct ProfileLabel {
   std::optional<ExpectedIteration> expected =
       {};                              ///< whose times are compared; nothing: others are
   std::optional<double> limit_s = {};  ///< of a prediction, whatever is compared
+  bool mac_is_one = false;             ///< whether its FLOP count a multiply-add as 1 operation
 
   /// "measured", "expected", "limit": what its times are.
   std::string_view times() const;

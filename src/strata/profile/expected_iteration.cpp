@@ -35,6 +35,7 @@ Profile with_expected_times(const Profile& profile) {
     const bool only_moves = totals.flop == 0;
     totals.zero_flop_launches = only_moves ? totals.launches : 0;
     totals.zero_flop_s = only_moves ? totals.time_s : 0;
+    row.moved.reset();  // of the limit's timeline
     row.cause.clear();
     row.cause_s = 0;
   }

@@ -55,6 +55,14 @@ struct LevelBytes {
   bool operator==(const LevelBytes&) const = default;
 };
 
+/// What crossed the outermost memory during some time, for whatever it was.
+struct MovedBytes {
+  std::int64_t in_bytes = 0;
+  std::int64_t out_bytes = 0;
+
+  bool operator==(const MovedBytes&) const = default;
+};
+
 /// What a framework's kernels for a row are expected to take (predict/expected/).
 struct ExpectedRow {
   double busy_s = 0;     ///< while at least one of them runs
@@ -85,6 +93,9 @@ struct ProfileRow {
   /// What its FLOP at their peak or its bytes at their bandwidth take, whichever is longer
   /// (set_roofs in roofline/). Nothing: no machine is known.
   std::optional<double> roof_s = {};
+  /// What the outermost memory moved while it ran, as a counter there would see it; its own bytes
+  /// (totals) are loaded ahead of it and written back after it. Nothing: not predicted.
+  std::optional<MovedBytes> moved = {};
   /// Most of the on-chip memory that is in use while it runs; nothing: not predicted.
   std::optional<std::int64_t> peak_on_chip_bytes = {};
   std::optional<ExpectedRow> expected = {};   ///< nothing: no framework is asked for
@@ -150,6 +161,14 @@ struct IterationTime {
   double share_of(double part_s) const { return time_s > 0 ? part_s / time_s : 0; }
 };
 
+/// What a prediction was made with, where it was read from a file: its machine's numbers, or others
+/// that were asked for instead.
+struct PredictedRates {
+  double bytes_per_s = 0;
+  double dense_flop_per_s = 0;
+  double other_flop_per_s = 0;
+};
+
 struct Profile {
   Evidence evidence = Evidence::predicted;
   ProfileSubject subject = {};
@@ -159,6 +178,9 @@ struct Profile {
   std::optional<double> iteration_s = {};
   TimeFrom iteration_from = TimeFrom::rows;
   double drain_s = 0;
+  /// Whether its FLOP, and the rates that its times are of, count a multiply-add as 1 operation.
+  bool mac_is_one = false;
+  std::optional<PredictedRates> predicted_rates = {};
   /// Weights, activations, gradients, states and all scratch; nothing: not known.
   std::optional<std::int64_t> peak_memory_bytes = {};
   std::optional<ExpectedIteration> expected = {};  ///< of predictions; nothing: the limit alone

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/profile/read_profile.hpp"
 
+#include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/object_reader.hpp"
 #include "strata/base/printable.hpp"
@@ -152,6 +153,7 @@ class RowReader {
     row.implementation = object.maybe("implementation", words).value_or("");
     read_times(object, row.totals, place);
     read_counts(object, row.totals, place);
+    row.moved = moved_bytes(object, place);
     row.arithmetic = object.list("arithmetic", most_parts, typed_flop);
     check_arithmetic(row, place);
     row.levels = object.list("levels", most_parts, level_bytes);
@@ -173,6 +175,15 @@ class RowReader {
   }
 
  private:
+  static std::optional<MovedBytes> moved_bytes(ObjectReader& object, const std::string& place) {
+    const auto in = object.maybe("moved_in_bytes", whole_count);
+    const auto out = object.maybe("moved_out_bytes", whole_count);
+    if (in.has_value() != out.has_value())
+      fail(ErrorKind::input, "{}: 'moved_in_bytes' and 'moved_out_bytes' go together", place);
+    if (!in) return std::nullopt;
+    return MovedBytes{*in, *out};
+  }
+
   static void check_arithmetic(const ProfileRow& row, const std::string& place) {
     std::int64_t rest = row.totals.flop;
     for (const TypedFlop& part : row.arithmetic) {
@@ -261,6 +272,21 @@ ProfileSubject subject_of(ObjectReader& document) {
   return subject;
 }
 
+/// What a prediction says of the hardware that it was made with.
+void read_hardware(ObjectReader& document, Profile& profile) {
+  document.maybe("machine", [&](const RowJson& json, const std::string& place) {
+    ObjectReader machine(json, place);
+    if (machine.find("multiply_add_is_one_operation") != nullptr)
+      profile.mac_is_one = machine.truth("multiply_add_is_one_operation");
+    const auto bytes_per_s = machine.maybe_positive("bandwidth_bytes_per_s");
+    const auto dense = machine.maybe_positive("dense_flop_per_s");
+    const auto other = machine.maybe_positive("other_flop_per_s");
+    if (bytes_per_s && dense && other)
+      profile.predicted_rates = PredictedRates{*bytes_per_s, *dense, *other};
+    return true;
+  });
+}
+
 /// What the file says of the whole iteration. Files from before `time_from` was there say the time
 /// that was simulated, or the median of iterations.
 void read_iteration(ObjectReader& document, Profile& profile) {
@@ -294,6 +320,13 @@ void check_sums(const Profile& profile) {
       fail(ErrorKind::input, "layer '{}': its bytes need more than 64 bits", row.layer);
   }
   try {
+    MovedBytes moved;
+    for (const ProfileRow& row : profile.rows) {
+      if (!row.moved) continue;
+      moved.in_bytes = checked_add(moved.in_bytes, row.moved->in_bytes);
+      moved.out_bytes = checked_add(moved.out_bytes, row.moved->out_bytes);
+    }
+    static_cast<void>(checked_add(moved.in_bytes, moved.out_bytes));
     const Totals total = total_of(profile);
     if (total.in_bytes <= std::numeric_limits<std::int64_t>::max() - total.out_bytes) return;
   } catch (const Error&) {
@@ -323,6 +356,7 @@ Profile read_profile(std::string_view json_text) {
   Profile profile;
   profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
   profile.subject = subject_of(document);
+  if (profile.evidence == Evidence::predicted) read_hardware(document, profile);
   read_iteration(document, profile);
   const RowJson* expected = document.find("expected");  // null: the limit alone
   if (expected != nullptr && !expected->is_null())

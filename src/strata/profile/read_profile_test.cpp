@@ -86,6 +86,21 @@ TEST(ReadProfile, what_is_measured_of_a_row_arrives) {
   EXPECT_EQ(profile.rows[1].not_run, "no kernel");
 }
 
+TEST(ReadProfile, what_moved_while_a_row_ran_arrives_whole_or_not_at_all) {
+  const auto row = [](const std::string& more) {
+    return document(R"({"layer": "a", "pass": "forward", "time_s": 1, "flop": 1,
+                        "traffic_in_bytes": 2, "traffic_out_bytes": 3)" +
+                    more + "}");
+  };
+  const Profile profile = read_profile(row(R"(, "moved_in_bytes": 5, "moved_out_bytes": 7)"));
+  EXPECT_EQ(profile.rows[0].moved, (MovedBytes{5, 7}));
+  EXPECT_FALSE(read_profile(row("")).rows[0].moved) << "older files";
+  EXPECT_NE(refusal(row(R"(, "moved_in_bytes": 5)")).find("go together"), std::string::npos);
+  EXPECT_NE(refusal(row(R"(, "moved_in_bytes": 9223372036854775807, "moved_out_bytes": 1)"))
+                .find("more than 64 bits"),
+            std::string::npos);
+}
+
 TEST(ReadProfile, every_number_of_a_row_arrives) {
   const Profile profile = read_profile(
       document(full_row,

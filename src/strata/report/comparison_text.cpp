@@ -65,6 +65,15 @@ std::string added_up_text(const ProfileComparison& comparison, std::string_view 
   return text;
 }
 
+std::string counting_text(const ProfileComparison& comparison, std::string_view a_name,
+                          std::string_view b_name) {
+  if (comparison.a.mac_is_one == comparison.b.mac_is_one) return "";
+  const bool is_a = comparison.a.mac_is_one;
+  return fmt::format(
+      "  {} counts a multiply-add as 1 operation, {} as 2: their FLOP and rates differ by that\n",
+      is_a ? a_name : b_name, is_a ? b_name : a_name);
+}
+
 struct ComparedLine {
   std::string name;
   std::string pass;
@@ -230,7 +239,8 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
   }
   const auto [a_name, b_name] = column_names(comparison, view);
   const std::string alone = only_in(comparison, a_name, true) + only_in(comparison, b_name, false) +
-                            added_up_text(comparison, a_name, b_name);
+                            added_up_text(comparison, a_name, b_name) +
+                            counting_text(comparison, a_name, b_name);
   if (!alone.empty()) text += alone + '\n';
   if (const std::string answer = answer_text(comparison, view); !answer.empty())
     text += answer + '\n';

@@ -112,6 +112,10 @@ Json bounds_json(const PredictionSummary& summary) {
 
 Json row_json(const ProfileRow& row) {
   Json json = profile_row_json(row, Evidence::predicted);
+  if (row.moved) {
+    json["moved_in_bytes"] = row.moved->in_bytes;
+    json["moved_out_bytes"] = row.moved->out_bytes;
+  }
   if (row.peak_on_chip_bytes) json["peak_on_chip_bytes"] = *row.peak_on_chip_bytes;
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
   if (row.roof_s) json["roof_time_s"] = *row.roof_s;

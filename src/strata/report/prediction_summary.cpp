@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/predict/capacity.hpp"
 #include "strata/predict/profile_of.hpp"
+#include "strata/predict/simulate.hpp"
 #include "strata/report/prediction_reuse.hpp"
 
 #include <algorithm>
@@ -49,7 +50,8 @@ std::vector<Stall> stalls_of(const Program& program, const Prediction& predictio
   return stalls;
 }
 
-PredictionTotals totals_of(const Program& program, const Prediction& prediction) {
+PredictionTotals totals_of(const Program& program, const Prediction& prediction,
+                           const Hardware& hardware) {
   PredictionTotals totals;
   totals.time_s = prediction.time_s;
   totals.compute_time_s = prediction.compute_s;
@@ -61,7 +63,8 @@ PredictionTotals totals_of(const Program& program, const Prediction& prediction)
   totals.peak_on_chip_bytes = prediction.peak_occupied_bytes;
   totals.steps = static_cast<std::int64_t>(program.steps.size());
   totals.samples = program.samples;
-  for (const Step& step : program.steps) totals.flop = checked_add(totals.flop, step.flop);
+  for (const Step& step : program.steps)
+    totals.flop = checked_add(totals.flop, operations_of(step, hardware));
   if (prediction.time_s > 0) {
     const double bytes = static_cast<double>(totals.traffic_bytes());
     totals.average_bandwidth_bytes_per_s = bytes / prediction.time_s;
@@ -117,7 +120,7 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   PredictionSummary summary;
   if (program.bound != nullptr) describe_network(summary, *program.bound);
   summary.hardware = hardware;
-  summary.totals = totals_of(program, prediction);
+  summary.totals = totals_of(program, prediction, hardware);
   PredictedProfile predicted = profile_of(program, prediction, hardware);
   summary.profile = std::move(predicted.profile);
   summary.by_class = std::move(predicted.by_class);

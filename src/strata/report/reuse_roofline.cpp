@@ -28,20 +28,34 @@ std::string frequency_text(double frequency) {
   return fmt::format("{:.{}f}", frequency, frequency < 10 ? 2 : 1);
 }
 
-/// "dense 53 of 107 above the ridge, pointwise 0 of 199".
-std::string classes_text(const ReuseRoofline& roofline) {
+/// "forward: dense 43 of 54   pointwise 0 of 66": layers are counted in each pass, as one that is
+/// above its ridge in one pass may be below it in another.
+std::string classes_text(const ReuseRoofline& roofline, std::string_view pass) {
   std::vector<std::string> parts;
   for (const std::string_view name : reuse_classes) {
     std::size_t all = 0;
     std::size_t above = 0;
     for (const ReuseRooflineRow& row : roofline.rows) {
-      if (row.layer_class != name) continue;
+      if (row.layer_class != name || row.pass != pass) continue;
       ++all;
       above += row.is_compute_bound() ? 1 : 0;
     }
     if (all > 0) parts.push_back(fmt::format("{} {} of {}", name, above, all));
   }
-  return fmt::format("{}", fmt::join(parts, "   "));
+  return fmt::format("{}: {}", pass, fmt::join(parts, "   "));
+}
+
+/// A line for each pass, in the order in which they run.
+std::string passes_text(const ReuseRoofline& roofline) {
+  std::vector<std::string_view> passes;
+  for (const ReuseRooflineRow& row : roofline.rows) {
+    if (std::find(passes.begin(), passes.end(), row.pass) == passes.end())
+      passes.push_back(row.pass);
+  }
+  std::string text;
+  for (const std::string_view pass : passes)
+    text += fmt::format("    {}\n", classes_text(roofline, pass));
+  return text;
 }
 
 ReuseJson reuse_row_json(const ReuseRooflineRow& row) {
@@ -86,7 +100,8 @@ void add_roofs(chart::Chart& chart, const Hardware& hardware) {
 ReuseRoofline reuse_roofline(const Program& program, const Hardware& hardware) {
   ReuseRoofline roofline;
   roofline.hardware = hardware;
-  for (const StepReuse& reuse : reuse_frequencies(program, CountMac::as_two)) {
+  const CountMac count = hardware.mac_is_one ? CountMac::as_one : CountMac::as_two;
+  for (const StepReuse& reuse : reuse_frequencies(program, count)) {
     const Step& step = program.steps[reuse.step];
     const double peak = step.layer_class == LayerClass::dense ? hardware.dense_flop_per_s
                                                               : hardware.other_flop_per_s;
@@ -133,8 +148,10 @@ std::string to_text(const ReuseRoofline& roofline, std::size_t top, const TextSt
       bold(fmt::format("{}, {}, reuse frequency under the roofs of {}", printable(roofline.title),
                        roofline.dtype, printable(roofline.machine_title)),
            style);
-  text += fmt::format("\n\n  ridge point {:.2f} FLOP/byte   at or above their ridge: {}\n\n{}",
-                      roofline.ridge_flop_per_byte(), classes_text(roofline), table.to_text(style));
+  text += fmt::format("\n\n  ridge point {:.2f} FLOP/byte{}\n  at or above their ridge:\n{}\n{}",
+                      roofline.ridge_flop_per_byte(),
+                      roofline.hardware.mac_is_one ? "   a multiply-add counts as 1 operation" : "",
+                      passes_text(roofline), table.to_text(style));
   if (shown < rows.size()) text += fmt::format("  {} more\n", rows.size() - shown);
   text += '\n';
   text += dim(
@@ -167,6 +184,7 @@ std::string to_json(const ReuseRoofline& roofline, const Provenance& provenance)
   text.add("bandwidth_bytes_per_s", roofline.hardware.bytes_per_s);
   text.add("dense_flop_per_s", roofline.hardware.dense_flop_per_s);
   text.add("other_flop_per_s", roofline.hardware.other_flop_per_s);
+  text.add("multiply_add_is_one_operation", roofline.hardware.mac_is_one);
   text.add("ridge_flop_per_byte", roofline.ridge_flop_per_byte());
   text.add_list("rows", roofline.rows, reuse_row_json);
   text.add("provenance", to_json(provenance));

@@ -34,6 +34,7 @@ RooflineSeries series_of(const LabelledProfile& labelled, const Roofs& roofs, Ro
             .subject = profile.subject,
             .evidence = profile.evidence,
             .columns = profile.columns,
+            .mac_is_one = profile.mac_is_one,
             .rows = roofline_of(profile, roofs, by),
             .total = roofline_of(profile, roofs, RooflineBy::all).front(),
             .iteration = iteration_of(profile)};
@@ -69,8 +70,8 @@ std::vector<PeakRoof> peaks_of(const std::vector<RooflineSeries>& series, const 
   return peaks;
 }
 
-constexpr std::string_view moved_before =
-    "their bytes moved while other rows ran, or the profile is of another machine";
+constexpr std::string_view other_roofs =
+    "the roofs are not those that it was predicted under, or an older Strata predicted it";
 // In the order of AboveRoof.
 constexpr std::array<std::string_view, 3> above_reasons = {
     "Winograd's algorithm and the FFT do fewer operations than are counted",
@@ -131,12 +132,16 @@ std::vector<std::string> notes_of(const RooflineSummary& summary, const Machine&
       notes.push_back(fmt::format(
           "{} does not count launches: none of its rows is called launch-bound", series.label));
     }
+    if (series.mac_is_one) {
+      notes.push_back(fmt::format(
+          "{} counts a multiply-add as 1 operation, in its FLOP as in its times", series.label));
+    }
     note_counted(series, notes);
     for (const RooflineRow& row : series.rows) {
       const auto why = why_above_roof(row, machine);
       if (!why) continue;
       const bool is_predicted = series.evidence == Evidence::predicted;
-      ++above[is_predicted ? moved_before : above_reasons[static_cast<std::size_t>(*why)]];
+      ++above[is_predicted ? other_roofs : above_reasons[static_cast<std::size_t>(*why)]];
     }
   }
   for (const auto& [reason, rows] : above) {

@@ -26,8 +26,9 @@ struct RooflineSeries {
   ProfileSubject subject;
   Evidence evidence = Evidence::predicted;
   ProfileColumns columns;
+  bool mac_is_one = false;        ///< its FLOP and times count a multiply-add as 1 operation
   std::vector<RooflineRow> rows;  ///< in the order in which they ran
-  RooflineRow total;              ///< all rows together
+  RooflineRow total;              ///< all rows together, and the last write-backs of a prediction
   IterationTime iteration;        ///< of which shares are
 };
 

@@ -64,9 +64,6 @@ std::string roofs_text(const RooflineSummary& summary) {
 std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& series) {
   const RooflinePoint& point = row.point;
   const bool has_time = series.columns.has_time;
-  // The bytes of a predicted row move while other rows run: what it then "reaches" is no rate.
-  constexpr double rounding = 0.999;
-  const bool is_above = series.evidence == Evidence::predicted && point.distance < rounding;
   return {printable(series.label),
           printable(row.name),
           has_time ? format_time(row.work.time_s) : "",
@@ -75,7 +72,7 @@ std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& 
           row.definition ? intensity_text(row.definition->point) : "",
           has_time ? bound_text(point) : std::string(name_of(point.complexity_bound)),
           has_time ? distance_text(point) : "",
-          has_time && !point.is_zero_flop && !is_above ? format_flop_per_s(point.flop_per_s) : "",
+          has_time && !point.is_zero_flop ? format_flop_per_s(point.flop_per_s) : "",
           point.is_zero_flop ? "" : format_flop_per_s(point.attainable_flop_per_s),
           series.columns.has_launches ? format_exact(row.work.launches) : "",
           row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : "",
@@ -134,7 +131,7 @@ std::vector<std::size_t> slowest(const std::vector<RooflineRow>& rows, std::size
 std::string rest_text(const RooflineSeries& series, const std::vector<std::size_t>& shown) {
   const std::size_t left = series.rows.size() - shown.size();
   if (left == 0) return "";
-  double time_s = series.total.work.time_s;
+  double time_s = series.iteration.busy_s;
   for (const std::size_t i : shown) time_s -= series.rows[i].work.time_s;
   const std::string share = share_text(std::max(0.0, time_s), series.iteration.time_s);
   return fmt::format("  {} more{}\n", left, share.empty() ? "" : fmt::format(", {}", share));

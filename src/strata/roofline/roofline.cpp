@@ -60,10 +60,15 @@ void place_in_time(RooflinePoint& point, double time_s) {
   }
 }
 
+/// The bytes of a predicted row are those that moved while it ran, so that they and its time are of
+/// the same span: its own may have come before it, and a point of them lay above the roof.
 Work work_of(const ProfileRow& row, DType dtype) {
+  const std::int64_t bytes = row.moved ? checked_add(row.moved->in_bytes, row.moved->out_bytes)
+                                       : row.totals.traffic_bytes();
   return {.flop = row.totals.flop,
-          .bytes = row.totals.traffic_bytes(),
-          .read_bytes = row.totals.in_bytes,
+          .bytes = bytes,
+          // A prediction knows one bandwidth, whatever the mix of reads and writes.
+          .read_bytes = row.moved ? std::nullopt : std::optional(row.totals.in_bytes),
           .launches = row.totals.launches,
           .time_s = row.totals.time_s,
           .zero_flop_launches = row.totals.zero_flop_launches,
@@ -73,7 +78,18 @@ Work work_of(const ProfileRow& row, DType dtype) {
           .wall_s = row.wall_s,
           .otherwise = {dtype, is_dense(row), 0},
           .does_fewer_operations = does_fewer_operations(row.implementation),
-          .most_bytes = row.totals.traffic_bytes()};
+          .most_bytes = bytes};
+}
+
+/// Of a prediction, what is written back after the last step: part of the whole, of no row.
+std::optional<Work> last_write_backs(const Profile& profile, DType dtype) {
+  std::int64_t bytes = 0;
+  for (const ProfileRow& row : profile.rows) {
+    if (!row.moved) return std::nullopt;
+    bytes = checked_add(bytes, row.totals.traffic_bytes() - work_of(row, dtype).bytes);
+  }
+  if (bytes <= 0) return std::nullopt;
+  return Work{.bytes = bytes, .time_s = profile.drain_s, .otherwise = {dtype, false, 0}};
 }
 
 std::string name_in(const ProfileRow& row, RooflineBy by) {
@@ -93,6 +109,7 @@ class RowSum {
   RowSum(std::string name, const Work& first)
       : row_{.name = std::move(name), .work = {}, .point = {}}, defined_(nothing_like(first)) {}
 
+  void add(const Work& defined) { defined_ += defined; }
   void add(const ProfileRow& row, const Work& defined, const std::optional<Work>& counted) {
     defined_ += defined;
     add_implementation(row_.implementation, row.implementation);
@@ -244,6 +261,9 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
       sums[at->second].add(row, defined, counted);
     }
   }
+  if (by == RooflineBy::all && !sums.empty()) {
+    if (const auto last = last_write_backs(profile, dtype)) sums.front().add(*last);
+  }
   std::vector<RooflineRow> rows;
   rows.reserve(sums.size());
   for (RowSum& sum : sums) rows.push_back(std::move(sum).placed(roofs));
@@ -260,7 +280,10 @@ std::optional<AboveRoof> why_above_roof(const RooflineRow& row, const Machine& m
   const RooflinePoint& point = row.point;
   if (point.distance <= 0 || point.distance >= rounding) return std::nullopt;
   const bool is_above_peak = row.work.time_s < rounding * point.compute_roof_s;
-  const bool is_above_memory = row.work.time_s < rounding * point.memory_roof_s;
+  // Bytes are whole: of each launch, one more may be counted than moved.
+  const double one_more_s = number(row.work.launches) / point.memory_bytes_per_s;
+  const bool is_above_memory = row.work.time_s < rounding * point.memory_roof_s - one_more_s;
+  if (!is_above_peak && !is_above_memory) return std::nullopt;
   if (is_above_peak && !row.work.does_fewer_operations) return AboveRoof::unexplained;
   if (!is_above_memory) return AboveRoof::fewer_operations;
   const MemoryLevel* const chip = last_on_chip(machine);

@@ -71,7 +71,7 @@ struct RooflinePoint {
   double flop_per_s = 0;             ///< F/T; 0: no time
   double attainable_flop_per_s = 0;  ///< min(P, AI·W, F/(n·λ))
   /// T over the time at the roof: how far the two symbols of the combined picture
-  /// are apart. Below 1: bytes moved while other rows ran, or the roofs are not this machine's.
+  /// are apart. Below 1: the roofs are not this machine's, or why_above_roof says why.
   double distance = 0;
   double compute_time_s = 0;               ///< the pair of the time plane: max(pair) = T,
   double bandwidth_time_s = 0;             ///< and compute / bandwidth = AI/β
@@ -104,7 +104,9 @@ struct RooflineRow {
 
 /// Rows in the order in which they first ran; those of a group are added up. `kernel` keeps rows as
 /// the profile has them. A row is what the device counted, where it counted all parts of it that
-/// ran. Errors (input) name the column that is missing and what still works.
+/// ran. The bytes of a predicted row are those that moved while it ran (ProfileRow::moved); `all`
+/// has the last write-backs, too, which are of no row. Errors (input) name the column that is
+/// missing and what still works.
 std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by);
 
 /// Gives each row the time at its roof under this machine. The profile needs FLOP and bytes; errors
