@@ -96,7 +96,7 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
     Explained made{explain_stored(*stored, asked).explanation, std::nullopt};
     if (is_recording(word)) {
       made.explanation.notes.push_back(
-          "strata trace shows what the recording says of copies, gaps and launches");
+          "strata trace shows the kernels, calls and copies of the recording, each with its time");
     }
     if (given.has(html_flag)) {
       made.page = page_section(std::filesystem::path(word).stem().string(), std::move(*stored),

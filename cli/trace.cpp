@@ -17,6 +17,8 @@
 
 #include <filesystem>
 #include <iterator>
+#include <span>
+#include <system_error>
 
 namespace strata {
 namespace {
@@ -76,6 +78,18 @@ TraceTextOptions trace_text_options(const Arguments& given) {
   return options;
 }
 
+/// A recording that is counted twice makes two processes of one.
+void refuse_files_twice(std::span<const std::string> paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      std::error_code problem;  // what is no file is refused where it is read
+      if (paths[i] == paths[k] || fs::equivalent(paths[i], paths[k], problem))
+        fail(ErrorKind::usage, "{} and {} are the same file: give each recording once", paths[k],
+             paths[i]);
+    }
+  }
+}
+
 int run_trace(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(
@@ -88,6 +102,7 @@ int run_trace(const Request& request) {
   const std::unique_ptr<CapturedModel> model = captured_model(given);
   const Provenance provenance{.command = request.command_line};
 
+  refuse_files_twice(given.words());
   std::vector<Recording> recordings;
   std::vector<TraceReport> reports;
   for (const std::string& path : given.words()) {

@@ -16,14 +16,14 @@
 namespace strata {
 namespace {
 
-/// The findings of a recording, as the page shows those of any profile. Their costs are of the
-/// whole recording.
+/// The findings of a recording, as the page shows those of any profile.
 Explanation trace_explanation(const TraceReport& report) {
+  const IterationTime iteration = iteration_of(*report.profile);
   Explanation explanation{.subject = report.profile->subject,
                           .evidence = Evidence::measured,
-                          .machine_title = report.profile->subject.machine_title};
-  for (const DeviceRow& device : report.tables.devices)
-    explanation.time_s += 1e-9 * static_cast<double>(device.span_ns);
+                          .machine_title = report.profile->subject.machine_title,
+                          .time_s = iteration.time_s,
+                          .time_from = iteration.from};
   explanation.findings = report.findings;
   return explanation;
 }

@@ -15,6 +15,7 @@ export STRATA STRATA_WITHOUT_LIBRARIES CHROMIUM
 tests=$(dirname -- "${BASH_SOURCE[0]}")
 node "$tests/report_test.mjs"
 node "$tests/timeline_test.mjs"
+node "$tests/recording_test.mjs"
 node "$tests/results_test.mjs"
 node "$tests/documents_test.mjs"
 node "$tests/tables_test.mjs"

@@ -8,24 +8,25 @@ import type { ProfileDocument } from "./schema";
 import { scenesOf, type Scene } from "./slices";
 import { typesOfLayers } from "./timeline";
 import { axisHeight, drawAxis, drawLane, laneHeight, penOf } from "./timeline_draw";
-import { noticeable, restOf, timeKey, type TimePart } from "./totals";
+import { noticeable, restsOf, timeKey, type TimePart } from "./totals";
 import { format, percent, type Unit } from "./units";
 import type { Context } from "./view";
 
 function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
   let [roof, below, unknown] = [0, 0, 0];
+  const key = timeKey(document);
   for (const { numbers } of rows.rows) {
     const time = numbers.time_s ?? 0;
-    if (numbers.roof_time_s === undefined) unknown += time;
-    else roof += Math.min(time, numbers.roof_time_s);
-    if (numbers.roof_time_s !== undefined) below += Math.max(0, time - numbers.roof_time_s);
+    const share = time > 0 ? (numbers[key] ?? time) / time : 0; // of it, where kernels ran at the same time
+    if (numbers.roof_time_s === undefined) unknown += share * time;
+    else roof += share * Math.min(time, numbers.roof_time_s);
+    if (numbers.roof_time_s !== undefined) below += share * Math.max(0, time - numbers.roof_time_s);
   }
-  const rest = restOf(document, rows);
   return [
     { to: "work at the roof", time_s: roof },
     { to: "kernels below their roof", time_s: below },
     { to: roof > 0 ? "kernels without a roof" : "kernels", time_s: unknown },
-    ...(rest ? [rest] : []),
+    ...restsOf(document, rows, key),
   ];
 }
 
@@ -112,8 +113,7 @@ export function typeTimes(document: ProfileDocument, rows: RowSet): TypeTime[] {
       time_s: others.reduce((sum, each) => sum + each.time_s, 0),
       isType: false,
     });
-  const rest = restOf(document, rows);
-  if (rest) shown.push({ name: rest.to, time_s: rest.time_s, isType: false });
+  for (const rest of restsOf(document, rows)) shown.push({ name: rest.to, time_s: rest.time_s, isType: false });
   return shown;
 }
 

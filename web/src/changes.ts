@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would make an iteration faster: what whoever trains can change, apart from what only another chip has.
 import { h, words, type Child } from "./dom";
-import { explanationOf, titleOf } from "./findings";
-import type { ExplainedFinding, ExplanationDocument, WhatIf } from "./schema";
+import { explanationOf, isRecorded, titleOf } from "./findings";
+import { isProfile, type ExplainedFinding, type ExplanationDocument, type WhatIf } from "./schema";
 import { format, percent } from "./units";
 import type { Context } from "./view";
 
@@ -16,6 +16,8 @@ export function changedBy(what: WhatIf): By {
   return what.basis === "predicted_again" || /^(bf16|fp16|tf32|fp8)$/.test(what.change) ? "user" : "supposed";
 }
 
+const perSample = "time per sample";
+
 /// In the words of whoever trains, and how it is done in PyTorch.
 const known: [RegExp, string, string, "code"?][] = [
   [/^--dtype tf32$/, "TF32 for products", "torch.backends.cuda.matmul.allow_tf32 = True", "code"],
@@ -25,8 +27,8 @@ const known: [RegExp, string, string, "code"?][] = [
   [/^--channels-last$/, "channels-last layout", "model.to(memory_format=torch.channels_last)", "code"],
   [/^--attention sdpa$/, "fused attention", "F.scaled_dot_product_attention", "code"],
   [/^--framework pytorch-compile$/, "fusion by torch.compile", "model = torch.compile(model)", "code"],
-  [/^batch (\d+)$/, "batch $1", "time per sample"],
-  [/^(.*), per sample$/, "$1", "time per sample"],
+  [/^batch (\d+)$/, "batch $1", perSample],
+  [/^(.*), per sample$/, "$1", perSample],
   [/^--on (.*)$/, "on $1", ""],
   [/^zero=0$/, "no ZeRO", "zero=0", "code"],
   [/^zero=(\d)$/, "ZeRO stage $1", "optimizer states, gradients, weights split over data parallel ranks"],
@@ -105,7 +107,10 @@ function gainText(share: number, isLimit: boolean): string {
   return `${isLimit ? "up to " : ""}−${percent(share)}`;
 }
 
-function changeItem(change: Change): HTMLElement {
+/// Its time is of the samples of the iteration as it is, where it changes how many there are.
+function changeItem(change: Change, batch: number | null): HTMLElement {
+  const isPerSample = change.how === perSample && batch !== null;
+  const of = isPerSample ? ` for ${batch} samples` : "";
   const how: Child[] = change.isCode ? [h("code", {}, change.how)] : words(change.how);
   return h(
     "li",
@@ -115,8 +120,8 @@ function changeItem(change: Change): HTMLElement {
       "span",
       {},
       h("span", { class: "what" }, ...words(change.what)),
-      change.time_s === null ? "" : `, then ${format(change.time_s, "s")}`,
-      change.how === "" ? "" : h("span", { class: "how", title: change.how }, ...how),
+      change.time_s === null ? "" : `, then ${format(change.time_s, "s")}${of}`,
+      change.how === "" || isPerSample ? "" : h("span", { class: "how", title: change.how }, ...how),
     ),
   );
 }
@@ -161,8 +166,9 @@ function costliest(explanation: ExplanationDocument): HTMLElement[] {
 export function changesOf(context: Context): HTMLElement | null {
   const explanation = explanationOf(context.part);
   if (!explanation) return null;
-  const changes = userChanges(explanation);
+  const changes = isRecorded(explanation) ? [] : userChanges(explanation);
   const hasExpected = Boolean(explanation.expected);
+  const batch = isProfile(context.part.document) ? (context.part.document.model?.batch ?? null) : null;
   const chips = explanation.what_ifs.filter(
     (each) => ["machine", "chip"].includes(changedBy(each)) && (each.gain_s ?? 0) > 0,
   );
@@ -171,7 +177,7 @@ export function changesOf(context: Context): HTMLElement | null {
     "div",
     { class: "changes" },
     h("h3", {}, "What you can change"),
-    ...(changes.length > 0 ? [h("ol", { class: "gains" }, ...changes.map(changeItem))] : costliest(explanation)),
+    ...(changes.length > 0 ? [h("ol", { class: "gains" }, ...changes.map((each) => changeItem(each, batch)))] : costliest(explanation)),
     chips.length > 0 && h("h4", {}, explanation.strategy ? "What another cluster could do" : "What another chip could do"),
     chips.length > 0 && h("ul", { class: "chips" }, ...chips.slice(0, 4).map((each) => chipItem(each, hasExpected))),
     count > 0 &&

@@ -13,12 +13,17 @@ import { remade, type Context, type View } from "./view";
 interface Compared {
   names: [string, string];
   iterations: [number, number]; // seconds
-  gaps: [number, number]; // between kernels, seconds
+  rests: Rest[]; // beside the rows
   batches: [number | null, number | null];
   rows: [Row[], Row[]];
   time: TimeKey;
   isMeasured: boolean; // the second
   controls: HTMLElement[];
+}
+
+interface Rest {
+  to: string;
+  times: [number, number]; // seconds
 }
 
 /// As strata compare: expected times, unless a prediction has none; then limits.
@@ -38,9 +43,26 @@ function batchOf(document: Document | undefined): number | null {
   return (document && isProfile(document) && document.model?.batch) || null;
 }
 
-function gapsOf(document: ProfileDocument): number {
-  const gaps = document.totals?.gap_time_s;
-  return typeof gaps === "number" ? gaps : 0;
+function totalOf(document: ProfileDocument, key: string): number {
+  const time = document.totals?.[key];
+  return typeof time === "number" ? time : 0;
+}
+
+/// What iterations are besides their rows: gaps by their causes where both are recordings.
+function restsIn(first: ProfileDocument, second: ProfileDocument): Rest[] {
+  const overlap: Rest = { to: "at the same time", times: [-totalOf(first, "overlap_time_s"), -totalOf(second, "overlap_time_s")] };
+  if (!first.idle || !second.idle)
+    return [overlap, { to: "between kernels", times: [totalOf(first, "gap_time_s"), totalOf(second, "gap_time_s")] }];
+  const of = (document: ProfileDocument, cause: string) => document.idle?.find((each) => each.cause === cause)?.time_s ?? 0;
+  const causes = new Set([...first.idle, ...second.idle].map((each) => each.cause));
+  return [overlap, ...[...causes].map((cause): Rest => ({ to: `idle: ${cause}`, times: [of(first, cause), of(second, cause)] }))];
+}
+
+function restsOfComparison({ totals: { a, b }, idle = [] }: ComparisonDocument): Rest[] {
+  const overlap: Rest = { to: "at the same time", times: [-(a.overlap_time_s ?? 0), -(b.overlap_time_s ?? 0)] };
+  const isRecorded = [a, b].every(({ time_from }) => time_from === "step" || time_from === "recording");
+  if (isRecorded) return [overlap, ...idle.map((each): Rest => ({ to: `idle: ${each.cause}`, times: [each.a_s, each.b_s] }))];
+  return [overlap, { to: "between kernels", times: [a.gap_time_s ?? 0, b.gap_time_s ?? 0] }];
 }
 
 /// The results that a comparison of the program is of, where they are in the page.
@@ -65,7 +87,7 @@ function comparedByProgram(context: Context, document: ComparisonDocument): Comp
   return {
     names: [document.a.file, document.b.file],
     iterations: [a.time_s, b.time_s],
-    gaps: [a.gap_time_s ?? 0, b.gap_time_s ?? 0],
+    rests: restsOfComparison(document),
     batches: [batchOf(sides[0]?.document), batchOf(sides[1]?.document)],
     rows: [rowsOfComparison(document, "a"), rowsOfComparison(document, "b")],
     time: "time_s",
@@ -96,7 +118,7 @@ function comparedIn(context: Context): Compared | null {
   return {
     names: [a.part.name, b.part.name],
     iterations: [iterationIn(first, time), iterationIn(second, time)],
-    gaps: [gapsOf(first), gapsOf(second)],
+    rests: restsIn(first, second),
     batches: [batchOf(first), batchOf(second)],
     rows: [rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? []],
     time,
@@ -263,8 +285,9 @@ function render(context: Context, element: HTMLElement): void {
     const words = state.get("cmpfind").toLowerCase().split(/\s+/).filter((word) => word !== "");
     const found = (rows: Row[]) => (words.length === 0 ? rows : rows.filter((row) => matchesWords(row, words)));
     const pairs = pairsOf(found(compared.rows[0]), found(compared.rows[1]), by, compared.time);
-    const hasGaps = words.length === 0 && compared.gaps.some((gap, i) => gap > 0.005 * (compared.iterations[i] ?? 0));
-    if (by === "op" && hasGaps) pairs.push(restPair("between kernels", ...compared.gaps));
+    const isNoticeable = ({ times }: Rest) => times.some((time, i) => Math.abs(time) > 0.005 * (compared.iterations[i] ?? 0));
+    if (by === "op" && words.length === 0)
+      for (const rest of compared.rests.filter(isNoticeable)) pairs.push(restPair(rest.to, ...rest.times));
     lead.replaceChildren(answer(compared));
     menus.replaceChildren(
       ...compared.controls,

@@ -75,11 +75,11 @@ export function pairsOf(first: Row[], second: Row[], by: By, time: TimeKey = "ti
   return [...pairs.values()].sort((a, b) => Math.abs(difference(b)) - Math.abs(difference(a)));
 }
 
-/// A part of the iteration that is of no layer.
+/// A part of the iteration that is of no layer; less than 0 is time in which rows ran at once.
 export function restPair(name: string, first: number, second: number): Pair {
   const pair = newPair(name, null, "", "op");
-  pair.first = first > 0 ? first : null;
-  pair.second = second > 0 ? second : null;
+  pair.first = first !== 0 ? first : null;
+  pair.second = second !== 0 ? second : null;
   return pair;
 }
 

@@ -91,6 +91,16 @@ function letScroll(place: Element): void {
   });
 }
 
+const buttons = new WeakMap<Element, HTMLElement>();
+
+/// What is no longer in the page needs no buttons, wherever they stood.
+function remove(element: Element): void {
+  if (element.isConnected) return;
+  buttons.get(element)?.remove();
+  buttons.delete(element);
+  if (element instanceof HTMLElement) delete element.dataset.saves;
+}
+
 /// Where the buttons of a chart stand: with its title; else above it.
 function add(element: Element): void {
   if (element instanceof HTMLElement && element.dataset.saves !== undefined) return;
@@ -98,13 +108,17 @@ function add(element: Element): void {
   if (element instanceof HTMLElement) element.dataset.saves = "";
   if (element.matches(tables)) {
     const place = element.closest(".wide") ?? element;
-    place.before(tableButtons(element));
+    const own = tableButtons(element);
+    buttons.set(element, own);
+    place.before(own);
     letScroll(place);
     return;
   }
+  const own = chartButtons(element);
+  buttons.set(element, own);
   const caption = element.querySelector(":scope > figcaption");
-  if (caption) caption.append(chartButtons(element));
-  else element.before(chartButtons(element));
+  if (caption) caption.append(own);
+  else element.before(own);
 }
 
 /// From now on, whatever is put into the page can be saved.
@@ -118,8 +132,15 @@ export function offerExport(root: HTMLElement): void {
       if (!canvas.closest(charts) && canvas.parentElement?.querySelector("canvas") === canvas) found.push(canvas);
     found.forEach(add);
   };
+  const forget = (node: Node) => {
+    if (!(node instanceof Element)) return;
+    for (const element of [node, ...node.querySelectorAll("[data-saves]")]) remove(element);
+  };
   look(root);
   new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) addedNodes.forEach(look);
+    for (const { addedNodes, removedNodes } of changes) {
+      removedNodes.forEach(forget);
+      addedNodes.forEach(look);
+    }
   }).observe(root, { childList: true, subtree: true });
 }

@@ -23,6 +23,11 @@ export function explanationOf(part: Part): ExplanationDocument | null {
   return part.document.kind === "explanation" ? (part.document as ExplanationDocument) : null;
 }
 
+/// Whether a recording was asked, which says why no kernel ran.
+export function isRecorded(explanation: ExplanationDocument): boolean {
+  return explanation.findings.some((each) => each.is_of_recording);
+}
+
 /// "−12 %": what the iteration loses.
 function change(what: WhatIf): string {
   if (what.gain_share === null) return what.no_time_reason ?? "";
@@ -30,10 +35,12 @@ function change(what: WhatIf): string {
   return `${less > 0 ? "+" : ""}${percent(less)}`;
 }
 
-function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null, isOfRecording: boolean): string {
+function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null, isTrace: boolean): string {
   if (finding.cost_s === 0) return "";
   const on = finding.is_cost_on_top ? " on top" : "";
-  const whole = explanation?.expected && !finding.is_expected ? "limit" : isOfRecording ? "recording" : "iteration";
+  const isOfRecording = finding.is_of_recording ?? isTrace;
+  const own = explanation?.time_from === "step" ? "step" : "iteration";
+  const whole = explanation?.expected && !finding.is_expected ? "limit" : isOfRecording ? "recording" : own;
   return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the ${whole}${on}`;
 }
 
@@ -156,7 +163,10 @@ function renderFindings(context: Context, explanation: ExplanationDocument, elem
   const isOfChip = (each: ExplainedFinding) => Boolean(explanation.expected) && !each.is_expected;
   const own = explanation.findings.filter((each) => !isOfChip(each));
   const chip = explanation.findings.filter(isOfChip);
-  element.append(h("p", { class: "dim" }, "Sorted by what the best change of each would save; they overlap."), list(own));
+  const order = isRecorded(explanation)
+    ? "Those of the whole recording first, by what they cost; they overlap."
+    : "Sorted by what the best change of each would save; they overlap.";
+  element.append(h("p", { class: "dim" }, order), list(own));
   if (chip.length > 0)
     element.append(
       h("h3", {}, `What a chip could have: of the limit, ${format(explanation.limit_time_s, "s")}`),

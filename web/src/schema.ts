@@ -79,6 +79,7 @@ export interface ProfileDocument {
   model?: ModelHead;
   machine?: MachineHead;
   totals?: Record<string, number | boolean | string | null>;
+  idle?: IdleShare[]; // of a recorded step: when no kernel ran, most first
   expected?: ExpectedTime | null; // the times of totals and rows are limits then
   bounds?: Bounds | null;
   no_bounds_reason?: string | null;
@@ -92,6 +93,11 @@ export interface ProfileDocument {
   counted_kernels?: CountedKernel[];
   processes?: TracedProcess[]; // of a recording
   provenance?: Provenance;
+}
+
+export interface IdleShare {
+  cause: string; // host, launch, sync, …
+  time_s: number;
 }
 
 /// What an iteration is expected to take in a framework, nine of ten inside the interval.

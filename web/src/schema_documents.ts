@@ -9,6 +9,7 @@ export interface ExplanationDocument {
   machine: MachineHead;
   strategy?: string; // of many devices
   time_s: number; // expected where it is known
+  time_from?: string; // step, recording, …
   expected?: { framework: string; interval_s: [number, number]; samples_per_s: number } | null;
   limit_time_s?: number | null;
   memory?: { changes: { change: string; memory_bytes: number; fits: boolean }[] } | null; // of predictions
@@ -29,6 +30,7 @@ export interface ExplainedFinding {
   evidence: { what: string; value: number; measure: string }[];
   cost_s: number;
   cost_share: number;
+  is_of_recording?: boolean; // cost and share are of all of it, not of a step
   is_cost_on_top: boolean;
   gain_s: number;
   advice: string;
@@ -53,6 +55,7 @@ export interface ComparisonDocument {
   a: ComparedLabel;
   b: ComparedLabel;
   totals: { a: ComparedTotal; b: ComparedTotal; ratio: number | null; difference_s: number };
+  idle?: { cause: string; a_s: number; b_s: number }[]; // of two recordings
   threshold: number | null;
   beyond_threshold: boolean | null;
   rows: {
@@ -86,6 +89,8 @@ export interface ComparedSide {
 }
 
 export interface ComparedTotal extends ComparedSide {
+  time_from?: string;
+  overlap_time_s?: number; // kernels that ran at the same time
   gap_time_s?: number; // between kernels
 }
 

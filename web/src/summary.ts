@@ -27,6 +27,7 @@ import {
   renderMachineDiff,
   renderReproduction,
 } from "./summary_documents";
+import { timeKey } from "./totals";
 import { format, labelOf, percent, unitOf, whole } from "./units";
 import type { Context, View } from "./view";
 
@@ -44,17 +45,22 @@ function trafficOf(document: ProfileDocument): number {
   return Number(totals.traffic_in_bytes ?? 0) + Number(totals.traffic_out_bytes ?? 0);
 }
 
-/// What the time of a recording is of: a step of it where steps were found, else all of it.
-function recordedPiece(document: ProfileDocument): string {
-  const longest = [...(document.processes ?? [])].sort((a, b) => b.kernel_time_s - a.kernel_time_s)[0];
+/// What the time of a recording is of: a step of it where steps were found, else all of it; where nothing says when
+/// kernels ran, the sum of their times.
+function recordedPiece(document: ProfileDocument): [before: string, after: string] {
+  const [longest] = [...(document.processes ?? [])].sort((a, b) => b.kernel_time_s - a.kernel_time_s);
   const steps = longest?.steps.count ?? 0;
-  if (steps < 2) return "the recording";
-  return `one step (the median of ${whole(steps)}) of the recording`;
+  const from = document.totals?.time_from;
+  if (from === "rows") return [`The kernels of ${steps > 0 ? "a step of " : ""}`, " together"];
+  if (steps === 0 || from === "recording") return ["The recording of ", ", from its first kernel to its last,"];
+  return [`A step ${steps > 1 ? `(the median of ${whole(steps)}) ` : ""}of `, ""];
 }
 
 function beginning(document: ProfileDocument, time: number): Child[] {
-  if (document.kind === "trace")
-    return [`The kernels of ${recordedPiece(document)} of `, ...subject(document), ` took ${format(time, "s")}`];
+  if (document.kind === "trace") {
+    const [before, after] = recordedPiece(document);
+    return [before, ...subject(document), `${after} took ${format(time, "s")}`];
+  }
   const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
   const head = [`One ${kind} of `, ...subject(document)];
   const { expected } = document;
@@ -75,6 +81,8 @@ function sentence(document: ProfileDocument, rows: RowSet): Child[] {
       `, ${document.evidence}. They say no times, so that what needs time is not shown.`,
     ];
   const text = [...beginning(document, time), ...on, "."];
+  const running = document.idle ? runningTime(document) : null;
+  if (running !== null && time > 0) text.push(` A kernel ran ${percent(running / time)} of that time.`);
   if (document.expected) text.push(` Perfect kernels would take ${format(time, "s")}: the limit.`);
   else if (document.evidence === "predicted")
     text.push(" This is the limit that compute, bandwidth and capacity set, not a calibrated time.");
@@ -102,13 +110,24 @@ function headCards(document: ProfileDocument, rows: RowSet): Card[] {
   return cards;
 }
 
-/// How much of a measured iteration the device works, and with how many kernels.
-function busyCards({ totals = {}, evidence, kind }: ProfileDocument): Card[] {
-  const [busy, time, launches] = [totals.busy_time_s, totals.time_s, totals.launches].map(number);
-  if (evidence !== "measured" || kind === "trace" || typeof busy !== "number" || typeof time !== "number") return [];
-  const cards = [{ label: "device busy", value: percent(busy / time), detail: `${format(busy, "s")} in kernels` }];
+/// How long a kernel ran, or several at once.
+function runningTime({ totals = {} }: ProfileDocument): number | null {
+  const busy = number(totals.busy_time_s);
+  return busy === null ? null : busy - (number(totals.overlap_time_s) ?? 0);
+}
+
+/// How much of a measured iteration the device works, with how many kernels, and how long the host takes to launch them.
+function busyCards(document: ProfileDocument): Card[] {
+  const { totals = {}, evidence } = document;
+  const [busy, time, launches, host] = [totals.busy_time_s, totals.time_s, totals.launches, totals.host_time_s].map(number);
+  const running = runningTime(document);
+  if (evidence !== "measured" || typeof busy !== "number" || typeof time !== "number" || running === null) return [];
+  const cards =
+    totals.time_from === "rows" ? [] : [{ label: "device busy", value: percent(running / time), detail: `${format(running, "s")} in kernels` }];
   if (typeof launches === "number" && launches > 0)
     cards.push({ label: "kernels", value: whole(launches), detail: `${format(busy / launches, "s")} each on average` });
+  if (typeof host === "number")
+    cards.push({ label: "host", value: format(host, "s"), detail: "to launch them, without waiting for the device" });
   return cards;
 }
 
@@ -129,8 +148,9 @@ function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
   const groups = grouped(rows.rows, "bound").filter((group) => group.name !== "");
   if (groups.length === 0 || document.evidence === "predicted") return [];
   const all = iterationOf(document);
-  groups.sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
-  const shares = groups.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (all || 1))}`);
+  const time = ({ numbers }: (typeof groups)[number]) => numbers[timeKey(document)] ?? 0;
+  groups.sort((a, b) => time(b) - time(a));
+  const shares = groups.map((group) => `${group.name} ${percent(time(group) / (all || 1))}`);
   return [{ label: "rows bound by", value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
 }
 

@@ -6,7 +6,7 @@ import { exportable } from "./export";
 import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
 import { isProfile } from "./schema";
 import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
-import { restOf } from "./totals";
+import { restsOf } from "./totals";
 import { format, whole } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -171,8 +171,10 @@ class LayerTable {
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
     const { document } = this.context.part;
     const isAll = matching === this.rows.rows.length;
-    const left = isProfile(document) && isAll ? restOf(document, this.rows, this.rows.main.key) : null;
-    const rest = left ? `; ${format(left.time_s, "s")} of ${left.to} belong to no row` : "";
+    const left = isProfile(document) && isAll ? restsOf(document, this.rows, this.rows.main.key) : [];
+    const what = left.length === 1 ? left[0]?.to : "idle time";
+    const seconds = left.reduce((all, part) => all + part.time_s, 0);
+    const rest = left.length > 0 ? `; ${format(seconds, "s")} of ${what} belong to no row` : "";
     const order = this.context.state.get("sort") === "" ? "; in the order of the run, a click on a heading sorts" : "";
     this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}${order}`;
   }

@@ -20,7 +20,7 @@ import {
 } from "./rows";
 import { isProfile } from "./schema";
 import { withTip, type Lines } from "./tooltip";
-import { restOf, type TimePart } from "./totals";
+import { restsOf, type TimePart } from "./totals";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -38,6 +38,7 @@ function chosenMetric(context: Context, rows: RowSet): Metric {
 function tipOf(numbers: Record<string, number>, rows: RowSet): Lines {
   const keys = [
     "expected_s",
+    "step_time_s",
     "time_s",
     "compute_time_s",
     "stall_time_s",
@@ -117,16 +118,17 @@ function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement
   groups.sort((a, b) => value(b) - value(a));
   const { document } = context.part;
   const all =
-    metric.key === "time_s" && isProfile(document)
+    (metric.key === "time_s" || metric.key === "step_time_s") && isProfile(document)
       ? iterationOf(document)
       : metric.key === "expected_s" && isProfile(document)
         ? waitOf(document)
         : groups.reduce((sum, group) => sum + value(group), 0);
   const list = h("div", { class: "bars" });
-  for (const group of groups.slice(0, mostBars))
-    list.append(barRow(context, rows, marks, group, key, metric, value(groups[0] as Group), all));
-  const unseen = isProfile(document) ? restOf(document, rows, metric.key) : null;
-  if (unseen) list.append(restRow(unseen, metric, value(groups[0] as Group), all));
+  const rests = isProfile(document) ? restsOf(document, rows, metric.key) : [];
+  // The longest bar fills its track, whatever it is of.
+  const most = Math.max(value(groups[0] as Group), ...rests.map((rest) => rest.time_s));
+  for (const group of groups.slice(0, mostBars)) list.append(barRow(context, rows, marks, group, key, metric, most, all));
+  for (const rest of rests) list.append(restRow(rest, metric, most, all));
   if (groups.length > mostBars) {
     const rest = groups.slice(mostBars).reduce((sum, group) => sum + value(group), 0);
     list.append(

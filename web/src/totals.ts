@@ -11,19 +11,23 @@ export interface TimePart {
 /// Of an iteration: below, it is rounding.
 export const noticeable = 0.0005;
 
-/// The times of rows that are shares of the iteration: the expected ones, else those that were measured or are limits.
-export function timeKey(document: ProfileDocument): "expected_s" | "time_s" {
-  return document.expected ? "expected_s" : "time_s";
+/// The times of rows that are shares of the iteration: the expected ones, else those that were measured or are limits;
+/// of a recording in which kernels ran at the same time, each row's part of the step.
+export function timeKey(document: ProfileDocument): "expected_s" | "step_time_s" | "time_s" {
+  if (document.expected) return "expected_s";
+  return document.layers.some((row) => row.step_time_s !== undefined) ? "step_time_s" : "time_s";
 }
 
-/// What is left of the iteration beside its rows, and what it is called. Rows and rest add up to the iteration.
-export function restOf(document: ProfileDocument, rows: RowSet, key: string = timeKey(document)): TimePart | null {
-  if (key !== "expected_s" && key !== "time_s") return null;
+/// What is left of the iteration beside its rows, and what it is called: of a recording, why no kernel ran. Rows and
+/// rest add up to the iteration.
+export function restsOf(document: ProfileDocument, rows: RowSet, key: string = timeKey(document)): TimePart[] {
+  if (key !== "expected_s" && key !== "time_s" && key !== "step_time_s") return [];
   const isExpected = key === "expected_s";
   const total = isExpected ? waitOf(document) : iterationOf(document);
-  const time_s = total - rows.rows.reduce((sum, row) => sum + (row.numbers[key] ?? 0), 0);
-  if (Math.abs(time_s) <= noticeable * total) return null;
-  if (time_s < 0) return { to: "rows at the same time", time_s };
-  if (isExpected) return { to: "launches and host", time_s };
-  return { to: document.evidence === "predicted" ? "last write-backs" : "between kernels", time_s };
+  const idle = isExpected ? [] : (document.idle ?? []).map(({ cause, time_s }) => ({ to: `idle: ${cause}`, time_s }));
+  const sum = (times: number[]) => times.reduce((all, time) => all + time, 0);
+  const left = total - sum(rows.rows.map((row) => row.numbers[key] ?? 0)) - sum(idle.map((each) => each.time_s));
+  const between = document.evidence === "predicted" ? "last write-backs" : "between kernels";
+  const to = left < 0 ? "rows at the same time" : isExpected ? "launches and host" : between;
+  return [{ to, time_s: left }, ...idle].filter((part) => Math.abs(part.time_s) > noticeable * total);
 }

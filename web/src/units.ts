@@ -133,6 +133,7 @@ export function energy(kwh: number): string {
 
 const labels = new Map([
   ["time_s", "time"],
+  ["step_time_s", "part of the step"],
   ["flop", "FLOP"],
   ["traffic_in_bytes", "bytes in"],
   ["traffic_out_bytes", "bytes out"],

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/capture/read_recording.hpp"
+#include "strata/explain/read_findings.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/explain_report.hpp"
 
@@ -162,7 +163,8 @@ PageSection page_section(std::string name, StoredProfile stored, const AskedRoof
                          const Provenance& provenance) {
   PageSection part{.name = std::move(name), .document = {}};
   if (asked.on) machine_for(asked, std::string_view());  // what was asked for must be there
-  if (asked.is_empty() && stored.profile.subject.machine.empty()) {
+  const bool has_machine = !asked.is_empty() || !stored.profile.subject.machine.empty();
+  if (!has_machine && !recorded_findings(stored.text)) {
     part.notes.emplace_back(
         "no findings and no rooflines: the profile names no machine; give --on MACHINE");
   } else {

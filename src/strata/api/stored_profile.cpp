@@ -6,6 +6,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/capture/read_recording.hpp"
+#include "strata/explain/read_findings.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/trace_report.hpp"
@@ -177,6 +178,8 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
                                    again->request, recorded->facts.memory);
     }
   }
+  const auto recorded_first = recorded_findings(stored.text);
+  if (recorded_first) input.recorded = &*recorded_first;
   made.explanation = explain(input);
   if (!made.machine)
     made.explanation.notes.push_back(without_machine_text(missing_machine(stored.profile)));

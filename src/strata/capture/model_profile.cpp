@@ -7,6 +7,7 @@
 #include "strata/capture/collectives.hpp"
 #include "strata/capture/kernel_arithmetic.hpp"
 #include "strata/capture/kernel_class.hpp"
+#include "strata/capture/recorded_step.hpp"
 #include "strata/capture/trace_builder.hpp"
 #include "strata/graph/operator_names.hpp"
 
@@ -269,7 +270,8 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   const LaunchCalls calls(recording);
   const KernelOrigins origins = origins_of_kernels(recording, calls);
   const std::vector<KernelClass> classes = classes_of_names(recording);
-  const std::vector<std::size_t> kernels = kernels_of_profile(recording, origins);
+  const ProfileKernels of_profile = kernels_of_profile(recording, origins);
+  const std::vector<std::size_t>& kernels = of_profile.kernels;
   const StepWork work = step_work(recording, origins, classes, kernels);
   const bool drops = std::any_of(kernels.begin(), kernels.end(), [&](std::size_t kernel) {
     return recording.names.text(recording.kernels[kernel].name).find("dropout") !=
@@ -287,6 +289,7 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   ModelRows rows(recording, origins, classes, model, made.match);
   made.profile.rows = rows.of(kernels);
   made.kernels = std::move(rows).row_kernels();
+  set_recorded_step(recording, origins, made.kernels, of_profile.is_step, made.profile);
   made.profile.subject.network = bound.graph->name;
   made.profile.subject.title = bound.graph->title.empty() ? bound.graph->name : bound.graph->title;
   made.profile.subject.dtype = name_of(most_common_dtype(bound));

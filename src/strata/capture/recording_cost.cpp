@@ -64,25 +64,13 @@ std::int64_t idle_ns_in(const Recording& recording, const TimeSpan& step) {
   return step.length_ns() - Coverage(std::move(busy)).within(step);
 }
 
-/// The step of median length, as reports show it.
-std::optional<TimeSpan> median_span(const FoundSteps& steps) {
-  std::vector<TimeSpan> spans;
-  for (const TimeSpan& span : steps.spans)
-    if (span.length_ns() > 0) spans.push_back(span);
-  if (spans.empty()) return std::nullopt;
-  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>((spans.size() - 1) / 2);
-  std::nth_element(spans.begin(), middle, spans.end(), [](const TimeSpan& a, const TimeSpan& b) {
-    return a.length_ns() < b.length_ns();
-  });
-  return *middle;
-}
-
 /// At most the device stops waiting for as long as recording takes; at least the gaps shrink as the
 /// time of the host does, of which recording is a part.
 void add_step(const Recording& recording, const FoundSteps& steps, RecordingCost& cost) {
-  const std::optional<TimeSpan> span = median_span(steps);
-  if (!span) return;
-  const auto launches = static_cast<double>(launches_in(recording, &*span));
+  const std::size_t step = median_step(steps);
+  if (step == no_index) return;
+  const TimeSpan* const span = &steps.spans[step];
+  const auto launches = static_cast<double>(launches_in(recording, span));
   const double step_s = 1e-9 * static_cast<double>(span->length_ns());
   const double idle_s = 1e-9 * static_cast<double>(idle_ns_in(recording, *span));
   const auto most_saved = [&](double per_launch_s) {

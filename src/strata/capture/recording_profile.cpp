@@ -7,6 +7,7 @@
 #include "strata/capture/collectives.hpp"
 #include "strata/capture/counter_columns.hpp"
 #include "strata/capture/read_recording.hpp"
+#include "strata/capture/recorded_step.hpp"
 #include "strata/capture/step_work.hpp"
 #include "strata/capture/trace_builder.hpp"
 
@@ -51,7 +52,8 @@ class ProfileMaker {
     profile.columns.has_flop = has_arithmetic(columns_);
     profile.columns.has_bytes = columns_.has("dram_read_bytes") && columns_.has("dram_write_bytes");
     has_flop_ = profile.columns.has_flop;
-    for (const std::size_t kernel : kernels_of_profile(recording_, origins_)) add(kernel);
+    const ProfileKernels of_profile = kernels_of_profile(recording_, origins_);
+    for (const std::size_t kernel : of_profile.kernels) add(kernel);
     for (RowInProgress& made : rows_) {
       const auto most =
           std::max_element(made.class_ns.begin(), made.class_ns.end(),
@@ -59,6 +61,7 @@ class ProfileMaker {
       made.row.op = most->first;
       profile.rows.push_back(std::move(made.row));
     }
+    set_recorded_step(recording_, origins_, kernels_, of_profile.is_step, profile);
     return {std::move(profile), std::move(kernels_)};
   }
 

@@ -19,9 +19,10 @@ struct RowKernel {
 };
 
 /// A recording as a measured Profile: a row per layer and pass, in the order in which they first
-/// ran, of the step of median device time where steps were found, else of the whole recording. A
-/// kernel outside of every range is a row of its own name. FLOP and bytes are there where counters
-/// were read. Errors (input): no kernel was recorded.
+/// ran, of the step of median length where steps were found, else of the whole recording, and the
+/// time of that from its first kernel to its last. A kernel outside of every range is a row of its
+/// own name. FLOP and bytes are there where counters were read. Errors (input): no kernel was
+/// recorded.
 Profile profile_of(const Recording& recording);
 
 struct ProfileWithKernels {

@@ -162,16 +162,15 @@ StepWork step_work(const Recording& recording, const KernelOrigins& origins,
   return WorkSorter(recording, origins, classes, kernels).sorted();
 }
 
-std::vector<std::size_t> kernels_of_profile(const Recording& recording,
-                                            const KernelOrigins& origins) {
+ProfileKernels kernels_of_profile(const Recording& recording, const KernelOrigins& origins) {
   const FoundSteps steps =
       recording.process.has_times ? find_steps(recording, origins) : FoundSteps{};
-  const std::size_t step = steps.count > 1 ? median_step(recording, steps) : no_index;
-  std::vector<std::size_t> kernels;
+  const std::size_t step = median_step(steps);
+  ProfileKernels of_profile{.kernels = {}, .is_step = step != no_index};
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {
-    if (step == no_index || steps.step_of_kernel[i] == step) kernels.push_back(i);
+    if (step == no_index || steps.step_of_kernel[i] == step) of_profile.kernels.push_back(i);
   }
-  return kernels;
+  return of_profile;
 }
 
 }  // namespace strata

@@ -38,9 +38,12 @@ StepWork step_work(const Recording& recording, const KernelOrigins& origins,
                    const std::vector<KernelClass>& classes,
                    const std::vector<std::size_t>& kernels);
 
-/// Of the step of median device time where steps were found, else all of them: what a profile is
-/// of. In their order in the recording.
-std::vector<std::size_t> kernels_of_profile(const Recording& recording,
-                                            const KernelOrigins& origins);
+/// What a profile is of: the kernels of the step of median length where steps were found, else all
+/// of them. In their order in the recording.
+struct ProfileKernels {
+  std::vector<std::size_t> kernels;
+  bool is_step = false;
+};
+ProfileKernels kernels_of_profile(const Recording& recording, const KernelOrigins& origins);
 
 }  // namespace strata

@@ -178,20 +178,17 @@ FoundSteps find_steps(const Recording& recording, const KernelOrigins& origins) 
   return found;
 }
 
-std::size_t median_step(const Recording& recording, const FoundSteps& steps) {
-  std::vector<std::int64_t> device_ns(steps.count, 0);
-  for (std::size_t i = 0; i < recording.kernels.size(); ++i) {
-    if (steps.step_of_kernel[i] != no_index)
-      device_ns[steps.step_of_kernel[i]] += recording.kernels[i].time.length_ns();
-  }
+std::size_t median_step(const FoundSteps& steps) {
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < steps.count; ++i) {
-    if (device_ns[i] > 0) order.push_back(i);
+  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
+    if (steps.spans[i].length_ns() > 0) order.push_back(i);
   }
   if (order.empty()) return no_index;
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
   std::nth_element(order.begin(), middle, order.end(), [&](std::size_t a, std::size_t b) {
-    return device_ns[a] != device_ns[b] ? device_ns[a] < device_ns[b] : a < b;
+    const std::int64_t first_ns = steps.spans[a].length_ns();
+    const std::int64_t second_ns = steps.spans[b].length_ns();
+    return first_ns != second_ns ? first_ns < second_ns : a < b;
   });
   return *middle;
 }

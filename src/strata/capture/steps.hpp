@@ -23,8 +23,8 @@ struct FoundSteps {
 /// shortest one of which two copies or more end the recording and make up half of it.
 FoundSteps find_steps(const Recording& recording, const KernelOrigins& origins);
 
-/// The step of median device time; no_index where there is none.
-std::size_t median_step(const Recording& recording, const FoundSteps& steps);
+/// The step of median length, of an even number the shorter; no_index where there is none.
+std::size_t median_step(const FoundSteps& steps);
 
 /// The length of the shortest piece that, repeated, ends the sequence and fills at least half of
 /// it, two copies or more; 0: there is none.

@@ -91,18 +91,13 @@ TEST(Steps, ExecutionsOfXlaAreThoseOfTheLongestProgram) {
   EXPECT_EQ(steps.step_of_kernel[9], 1U);
 }
 
-TEST(Steps, TheMedianIsOfDeviceTime) {
-  Recording recording;
+TEST(Steps, TheMedianIsThatOfTheirLengths) {
   FoundSteps steps;
-  for (const std::int64_t length : {30, 10, 20}) {
-    KernelRecord kernel;
-    kernel.time = {0, length};
-    steps.step_of_kernel.push_back(recording.kernels.size());
-    recording.kernels.push_back(kernel);
-  }
-  steps.count = 3;
-  EXPECT_EQ(median_step(recording, steps), 2U);
-  EXPECT_EQ(median_step(Recording{}, FoundSteps{}), no_index);
+  steps.spans = {{0, 30}, {40, 50}, {60, 80}, {90, 90}};
+  EXPECT_EQ(median_step(steps), 2U);
+  steps.spans.push_back({100, 125});  // of an even number the shorter
+  EXPECT_EQ(median_step(steps), 2U);
+  EXPECT_EQ(median_step(FoundSteps{}), no_index);
 }
 
 }  // namespace

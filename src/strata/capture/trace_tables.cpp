@@ -26,7 +26,7 @@ StepTimes step_times(const FoundSteps& steps) {
   if (lengths.empty()) return times;
   std::sort(lengths.begin(), lengths.end());
   times.least_ns = lengths.front();
-  times.median_ns = lengths[(lengths.size() - 1) / 2];
+  times.median_ns = steps.spans[median_step(steps)].length_ns();
   times.most_ns = lengths.back();
   return times;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/trace_tables.hpp"
 
+#include "strata/capture/made_up_trace_test.hpp"
 #include "strata/capture/read_recording.hpp"
 #include "strata/capture/recording_profile.hpp"
 #include "strata/capture/steps.hpp"
@@ -87,43 +88,6 @@ TEST(TraceTables, shared_traces_add_up_as_an_independent_script_says) {
   }
 }
 
-/// A thread that launches; kernels on one device.
-class MadeUpTrace {
- public:
-  void kernel(TimeSpan time, TimeSpan launch, std::string_view name = "k") {
-    const std::uint64_t correlation = ++correlations_;
-    recording.kernels.push_back({.time = time,
-                                 .correlation = correlation,
-                                 .name = recording.names.id_of(name),
-                                 .device = 0});
-    recording.calls.push_back({.time = launch,
-                               .correlation = correlation,
-                               .name = recording.names.id_of("cudaLaunchKernel"),
-                               .thread = 1});
-  }
-  void call(TimeSpan time, std::string_view name) {
-    recording.calls.push_back({.time = time, .name = recording.names.id_of(name), .thread = 1});
-  }
-  void range(TimeSpan time, std::string_view name, RangeKind kind, std::uint64_t sequence = 0,
-             bool is_backward = false) {
-    recording.ranges.push_back({.time = time,
-                                .id = sequence,
-                                .name = recording.names.id_of(name),
-                                .thread = 1,
-                                .kind = kind,
-                                .is_backward = is_backward});
-  }
-  TraceTables tables() {
-    sort_by_start(recording);
-    return make_trace_tables(recording);
-  }
-
-  Recording recording;
-
- private:
-  std::uint64_t correlations_ = 0;
-};
-
 // One kernel to 100; then a gap of each cause, in thousands of nanoseconds.
 TEST(TraceTables, each_gap_is_given_to_its_cause) {
   MadeUpTrace made;
@@ -189,13 +153,16 @@ TEST(TraceTables, a_profile_is_of_the_step_of_median_time) {
     const std::int64_t at = 1000 * step;
     const std::int64_t longer = step == 1 ? 50 : step;  // 10, 60, 12
     made.kernel({at + 10, at + 20 + longer}, {at, at + 1}, "a");
-    made.kernel({at + 100, at + 101}, {at + 50, at + 51}, "b");
+    made.kernel({at + 100 + longer, at + 101 + longer}, {at + 50, at + 51}, "b");
   }
   sort_by_start(made.recording);
   const Profile profile = profile_of(made.recording);
   ASSERT_EQ(profile.rows.size(), 2U);
   EXPECT_DOUBLE_EQ(profile.rows[0].totals.time_s, 12e-9);
   EXPECT_EQ(profile.rows[0].totals.launches, 1);
+  EXPECT_EQ(iteration_of(profile).from, TimeFrom::step);
+  EXPECT_DOUBLE_EQ(iteration_of(profile).time_s, 93e-9);  // 91, 141 and 93
+  EXPECT_EQ(make_trace_tables(made.recording).steps.median_ns, 93);
 }
 
 TEST(TraceTables, memory_is_followed_by_address_where_a_free_has_no_size) {

@@ -2,6 +2,7 @@
 #include "strata/explain/explain.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
 #include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
@@ -212,6 +213,26 @@ void add_expected_notes(const ExpectedIteration& expected, std::vector<std::stri
                                 percent_of(expected.uncovered_share, 1)));
 }
 
+/// Findings of the recording come first, as they are; what they say, the profile's do not repeat.
+void put_first(const std::vector<ProfileFinding>& recorded, Findings& findings) {
+  std::erase_if(findings, [&](const ProfileFinding& finding) {
+    return std::any_of(recorded.begin(), recorded.end(), [&](const ProfileFinding& one) {
+      return one.code == finding.code && one.subject == finding.subject;
+    });
+  });
+  findings.insert(findings.begin(), recorded.begin(), recorded.end());
+}
+
+/// Why what saves time of kernels may save nothing of the step.
+void add_host_note(const IterationTime& iteration, const RecordedStep& step,
+                   std::vector<std::string>& notes) {
+  if (!step.host_s || *step.host_s <= step.busy_s) return;
+  notes.push_back(
+      fmt::format("the host takes {} to launch the kernels of a step, which run for {}: faster "
+                  "kernels make it no shorter than that",
+                  format_time(std::min(*step.host_s, iteration.time_s)), format_time(step.busy_s)));
+}
+
 std::vector<std::string> notes_of(const ExplainInput& input) {
   std::vector<std::string> notes;
   const Profile& profile = input.profile;
@@ -219,8 +240,12 @@ std::vector<std::string> notes_of(const ExplainInput& input) {
     notes.push_back(fmt::format("the profile is of {}, the roofs are of {}",
                                 profile.subject.machine, input.machine.name));
   }
-  if (iteration_of(profile).from == TimeFrom::rows)
+  const IterationTime iteration = iteration_of(profile);
+  if (iteration.from == TimeFrom::rows)
     notes.push_back("the profile does not say the time of the iteration: its rows are added up");
+  if (iteration.from == TimeFrom::recording)
+    notes.push_back("no steps were found: times are those of the whole recording");
+  if (profile.recorded) add_host_note(iteration, *profile.recorded, notes);
   if (!input.no_prediction_reason.empty() && !input.predict_again)
     notes.push_back(fmt::format("not predicted again: {}", input.no_prediction_reason));
   if (profile.expected) add_expected_notes(*profile.expected, notes);
@@ -244,6 +269,7 @@ Explanation explain(const ExplainInput& input) {
                      .machine_title = input.machine.title,
                      .machine_kind = input.machine.kind,
                      .time_s = context.time_s(),
+                     .time_from = context.iteration().from,
                      .expected = profile.expected,
                      .findings = {},
                      .what_ifs = {},
@@ -253,6 +279,7 @@ Explanation explain(const ExplainInput& input) {
                                          : explain_times(context, rules, whole_what_ifs(context),
                                                          input.predict_again);
   answer.findings = std::move(explained.findings);
+  if (input.recorded != nullptr) put_first(*input.recorded, answer.findings);
   answer.what_ifs = std::move(explained.what_ifs);
   if (profile.expected) {
     answer.limit_s = answer.time_s;

@@ -27,6 +27,8 @@ struct ExplainInput {
   PredictAgain expect_again = {};          ///< the same of expected times
   std::vector<Change> changes = {};        ///< that a user can make, for expected times
   std::string no_prediction_reason = {};   ///< why a prediction is not made again
+  /// Of a recording: what stands out in all of it (find_in_trace). Nothing: it is none.
+  const std::vector<ProfileFinding>* recorded = nullptr;
 };
 
 /// A scope of reuse in words, for predictions.
@@ -43,11 +45,13 @@ struct Explanation {
   std::string machine_kind = {};  ///< gpu, cpu, …
   std::string strategy = {};      ///< of many devices: "dp=8,tp=8"; empty: there is one
   double time_s = 0;  ///< of the iteration: expected where it is known, else as iteration_of has it
+  TimeFrom time_from = TimeFrom::rows;
   std::optional<ExpectedIteration> expected = {};
   std::optional<double> limit_s = {};     ///< beside an expected time
   std::optional<MemoryNeed> memory = {};  ///< of predictions, where the device says what it has
-  std::vector<ProfileFinding> findings;   ///< out of memory first, then the largest gain; what is
-                                          ///< of the limit behind what is expected
+  std::vector<ProfileFinding> findings;   ///< those of the recording first, then out of memory,
+                                          ///< then the largest gain; what is of the limit behind
+                                          ///< what is expected
   std::vector<WhatIf> what_ifs;           ///< of the whole iteration, in the same order
   std::vector<ReuseExplanation> reuse;    ///< empty unless it is a prediction
   std::vector<std::string> notes;

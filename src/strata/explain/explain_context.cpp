@@ -38,10 +38,16 @@ ExplainContext::ExplainContext(const ExplainInput& input, bool is_expected)
     times_.emplace(input.profile, input.machine);
 }
 
+double ExplainContext::time_without(double saved_s) const {
+  const auto& recorded = profile().recorded;
+  const double least_s = recorded && recorded->host_s ? std::min(*recorded->host_s, time_s()) : 0;
+  return std::max(time_s() - saved_s, saved_s > 0 ? least_s : 0);
+}
+
 WhatIf ExplainContext::computed(std::string text, double saved_s) const {
   return {.change = Computed{std::move(text)},
           .base_s = time_s(),
-          .time_s = time_s() - saved_s,
+          .time_s = time_without(saved_s),
           .reason = {},
           .basis = Basis::row_by_row,
           .is_expected = is_expected_};
@@ -67,7 +73,7 @@ WhatIf ExplainContext::row_by_row(Change change) const {
   double saved_s = 0;
   for (std::size_t i = 0; i < times->size(); ++i)
     saved_s += profile().rows[i].totals.time_s - (*times)[i];
-  what_if.time_s = time_s() - saved_s;
+  what_if.time_s = time_without(saved_s);
   return what_if;
 }
 

@@ -33,10 +33,17 @@ class ExplainContext {
   /// Absent where FLOP or bytes are not known.
   const RowTimes* times() const { return times_ ? &*times_ : nullptr; }
   const IterationTime& iteration() const { return iteration_; }
+  /// Whether the time is a recording's, in which gaps are what they were.
+  bool is_of_recording() const {
+    return iteration_.from == TimeFrom::step || iteration_.from == TimeFrom::recording;
+  }
+  /// Whether the recording itself was asked why no kernel ran, and what communication hides.
+  bool has_recorded_findings() const { return input_.recorded != nullptr; }
   double time_s() const { return iteration_.time_s; }
   bool is_noticeable(double cost_s) const { return cost_s >= noticeable_share * time_s(); }
 
-  /// A what-if whose answer is the time of the iteration minus what is saved.
+  /// A what-if whose answer is the time of the iteration minus what is saved; a recorded step gets
+  /// no shorter than the host takes to launch it.
   WhatIf computed(std::string text, double saved_s) const;
   /// A what-if that a new prediction answers, or the roofline where nobody predicts again.
   WhatIf asked(Change change) const;
@@ -45,6 +52,7 @@ class ExplainContext {
 
  private:
   WhatIf row_by_row(Change change) const;
+  double time_without(double saved_s) const;
 
   const ExplainInput& input_;
   bool is_expected_;

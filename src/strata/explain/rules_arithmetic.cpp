@@ -52,6 +52,16 @@ bool has_matrix_units(const Machine& machine, DType dtype) {
   return find_peak(machine, dtype, ComputeUnit::matrix) != nullptr;
 }
 
+ProductShare products_in(const Profile& profile, DType dtype) {
+  return share_of_products(profile, [&](const TypedFlop& part) { return part.dtype == dtype; });
+}
+
+/// Whether an fp32 network multiplies TF32 already, as the names of its kernels say.
+bool multiplies_tf32(const Profile& profile) {
+  return profile.subject.dtype == name_of(DType::fp32) &&
+         products_in(profile, DType::tf32).is_noticeable();
+}
+
 }  // namespace
 
 void find_vector_products(const ExplainContext& context, Findings& found) {
@@ -91,24 +101,31 @@ std::optional<DType> lower_precision(const ExplainContext& context) {
 }
 
 bool could_allow_tf32(const ExplainContext& context) {
-  return context.profile().subject.dtype == name_of(DType::fp32) &&
-         has_matrix_units(context.machine(), DType::tf32);
+  const Profile& profile = context.profile();
+  if (profile.subject.dtype != name_of(DType::fp32) ||
+      !has_matrix_units(context.machine(), DType::tf32))
+    return false;
+  // Who allowed it for convolutions may not have allowed it for matrix products.
+  return !multiplies_tf32(profile) || products_in(profile, DType::fp32).is_noticeable();
 }
 
 void find_wide_type(const ExplainContext& context, Findings& found) {
   const auto lower = lower_precision(context);
   if (!lower || context.times() == nullptr) return;
   const DType own = *dtype_named(context.profile().subject.dtype);
-  const PeakRoof now = peak_for(context.times()->roofs(), own, true);
+  const bool is_tf32 = multiplies_tf32(context.profile());
+  const DType multiplied = is_tf32 ? DType::tf32 : own;
+  const PeakRoof now = peak_for(context.times()->roofs(), multiplied, true);
   const PeakRoof then = peak_for(context.times()->roofs(), *lower, true);
   ProfileFinding finding = context.finding(FindingCode::wide_type, std::string(name_of(*lower)), 0);
   finding.is_cost_the_gain = true;
-  finding.what =
-      fmt::format("the network is in {}; {} takes 1/{} of the bytes, and {} multiplies in it at {}",
-                  name_of(own), name_of(*lower), bytes_per_element(own) / bytes_per_element(*lower),
-                  context.machine().name, format_flop_per_s(then.flop_per_s));
+  finding.what = fmt::format(
+      "the network is in {}{}; {} takes 1/{} of the bytes, and {} multiplies in it at {}",
+      name_of(own), is_tf32 ? ", which its kernels multiply as tf32" : "", name_of(*lower),
+      bytes_per_element(own) / bytes_per_element(*lower), context.machine().name,
+      format_flop_per_s(then.flop_per_s));
   finding.evidence = {
-      {fmt::format("{} products", name_of(own)), now.flop_per_s, Measure::flop_per_s},
+      {fmt::format("{} products", name_of(multiplied)), now.flop_per_s, Measure::flop_per_s},
       {fmt::format("{} products", name_of(*lower)), then.flop_per_s, Measure::flop_per_s}};
   const bool has_tf32 = could_allow_tf32(context);
   finding.advice = fmt::format(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What starting kernels costs, and what passes between them.
 #include "strata/base/units.hpp"
+#include "strata/capture/trace_tables.hpp"
 #include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
@@ -24,11 +25,21 @@ double added_by_launches(const Profile& profile, double latency_s, bool is_one_p
   return added_s;
 }
 
+/// Whether findings of the recording name the causes of its gaps.
+bool says_why_idle(const ExplainContext& context) {
+  const auto& recorded = context.profile().recorded;
+  if (!context.has_recorded_findings() || !recorded) return false;
+  return std::any_of(recorded->idle.begin(), recorded->idle.end(), [](const IdleShare& idle) {
+    return idle.cause != name_of(IdleCause::unknown);
+  });
+}
+
 }  // namespace
 
 void find_launch_bound(const ExplainContext& context, Findings& found) {
   const Profile& profile = context.profile();
   if (!profile.columns.has_launches || !context.machine().launch_latency_s) return;
+  if (context.is_of_recording()) return;  // its step has what launches added
   const double latency_s = context.machine().launch_latency_s->value;
   const double added_s = added_by_launches(profile, latency_s, false);
   std::size_t rows = 0;
@@ -71,7 +82,7 @@ void find_launch_bound(const ExplainContext& context, Findings& found) {
 }
 
 void find_between_kernels(const ExplainContext& context, Findings& found) {
-  if (!context.is_measured()) return;
+  if (!context.is_measured() || says_why_idle(context)) return;
   const IterationTime& iteration = context.iteration();
   if (iteration.gaps_s < gap_share * iteration.time_s) return;
   const ProfileRow* worst = nullptr;  // the row around whose kernels most time passes

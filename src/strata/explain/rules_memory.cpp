@@ -38,6 +38,7 @@ Waiting waiting_of(const ExplainContext& context, const RowSet& set) {
   Waiting waiting;
   for (const std::size_t i : set.rows) {
     const ProfileRow& row = context.profile().rows[i];
+    if (is_communication(row)) continue;  // it waits for links and for other ranks
     const RooflinePoint& point = times.rows()[i].point;
     const double waited_s = row.totals.time_s - times.without_traffic_s(i);
     // A measured row is not memory-bound when launches or the peak limit it, or when it takes much

@@ -27,6 +27,7 @@ FarRows far_rows(const ExplainContext& context, const RowSet& set, Bound bound) 
   const auto& rows = times.rows();
   for (const std::size_t i : set.rows) {
     const RooflinePoint& point = rows[i].point;
+    if (is_communication(context.profile().rows[i])) continue;  // its roof is a link's
     if (point.bound != bound || !times.is_far_from_roof(i)) continue;
     const double lost_s = rows[i].work.time_s - times.at_roof_s(i);
     const double roof_s = bound == Bound::compute ? point.compute_roof_s : point.memory_roof_s;

@@ -77,6 +77,7 @@ ProfileFinding TraceContext::finding(FindingCode code, double cost_s, std::strin
   finding.code = code;
   finding.what = std::move(what);
   finding.cost_s = cost_s;
+  finding.is_of_recording = true;
   finding.cost_share = whole_s_ > 0 ? cost_s / whole_s_ : 0;
   finding.advice = std::move(advice);
   return finding;

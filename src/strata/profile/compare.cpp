@@ -67,6 +67,26 @@ class Joiner {
   std::vector<ComparedRow> rows_;
 };
 
+void add_idle(const Profile& profile, double ComparedIdle::*side, std::vector<ComparedIdle>& all) {
+  if (!profile.recorded) return;
+  for (const IdleShare& idle : profile.recorded->idle) {
+    auto same = std::find_if(all.begin(), all.end(),
+                             [&](const ComparedIdle& one) { return one.cause == idle.cause; });
+    if (same == all.end()) same = all.insert(all.end(), {.cause = idle.cause});
+    (*same).*side += idle.time_s;
+  }
+}
+
+std::vector<ComparedIdle> compared_idle(const Profile& a, const Profile& b) {
+  std::vector<ComparedIdle> all;
+  add_idle(a, &ComparedIdle::a_s, all);
+  add_idle(b, &ComparedIdle::b_s, all);
+  std::stable_sort(all.begin(), all.end(), [](const ComparedIdle& x, const ComparedIdle& y) {
+    return std::max(x.a_s, x.b_s) > std::max(y.a_s, y.b_s);
+  });
+  return all;
+}
+
 void expect_times(const Profile& profile, std::string_view which) {
   if (!profile.columns.has_time)
     fail(ErrorKind::input, "the {} profile has no times ('time_s'), so there is nothing to compare",
@@ -126,6 +146,7 @@ ProfileComparison compare_profiles(const Profile& first, const Profile& second,
   comparison.iteration_b = iteration_of(b);
   comparison.total_a = total_of(a);
   comparison.total_b = total_of(b);
+  comparison.idle = compared_idle(a, b);
   comparison.rows = Joiner(a, b).rows();
   return comparison;
 }

@@ -37,6 +37,13 @@ struct ComparedGroup {
   Totals b;
 };
 
+/// Time of a recorded step in which no kernel ran, for one cause; 0 where that is no cause.
+struct ComparedIdle {
+  std::string cause;
+  double a_s = 0;
+  double b_s = 0;
+};
+
 /// Which times of predictions are compared.
 enum class ComparedTimes : std::uint8_t {
   expected,  ///< expected times where every prediction has them, else limits
@@ -66,7 +73,8 @@ struct ProfileComparison {
   IterationTime iteration_b;
   Totals total_a;  ///< all rows together
   Totals total_b;
-  std::vector<ComparedRow> rows;  ///< in the order of a, then what only b has
+  std::vector<ComparedIdle> idle;  ///< of recordings, the longest of both first
+  std::vector<ComparedRow> rows;   ///< in the order of a, then what only b has
 
   /// Iteration of b over iteration of a; nothing when a took none.
   std::optional<double> ratio() const;

@@ -53,6 +53,26 @@ TEST(CompareProfiles, sums_to_the_coarser_of_the_two) {
   EXPECT_EQ(comparison.b.evidence, Evidence::measured);
 }
 
+// The kernels take the same, the host half: the step is what people wait for.
+TEST(CompareProfiles, RecordingsCompareByTheirSteps) {
+  const auto recorded = [](double step_s, double host_s) {
+    Profile profile;
+    profile.evidence = Evidence::measured;
+    profile.rows = {row_of("fc", "forward", 50)};
+    profile.iteration_s = step_s;
+    profile.iteration_from = TimeFrom::step;
+    profile.recorded = RecordedStep{.busy_s = 50, .idle = {{"host", host_s}, {"copy", 10}}};
+    return profile;
+  };
+  const ProfileComparison halved = compare_profiles(recorded(216, 156), recorded(108, 48));
+  EXPECT_DOUBLE_EQ(halved.ratio().value(), 0.5);
+  EXPECT_TRUE(halved.is_beyond(0.05));
+  EXPECT_EQ(halved.total_a.time_s, halved.total_b.time_s);
+  ASSERT_EQ(halved.idle.size(), 2U);
+  EXPECT_EQ(halved.idle[0].cause, "host");
+  EXPECT_EQ(halved.idle[0].a_s - halved.idle[0].b_s, 108);
+}
+
 TEST(CompareProfiles, is_beyond_a_threshold_in_either_direction) {
   Profile a, b;
   a.rows = {row_of("fc", "forward", 1.0)};

@@ -21,6 +21,8 @@ std::string_view name_of(TimeFrom from) {
     case TimeFrom::simulation: return "simulation";
     case TimeFrom::whole_iterations: return "whole_iterations";
     case TimeFrom::layer_runs: return "layer_runs";
+    case TimeFrom::step: return "step";
+    case TimeFrom::recording: return "recording";
     case TimeFrom::framework: return "framework";
   }
   return "";
@@ -131,9 +133,13 @@ IterationTime iteration_of(const Profile& profile) {
     iteration.from = TimeFrom::rows;
     iteration.time_s = wall_s + iteration.drain_s;
   }
-  iteration.gaps_s = std::max(0.0, iteration.time_s - iteration.busy_s - iteration.drain_s);
-  // Sums are rounded: what is left of them is no gap.
-  if (iteration.gaps_s < 1e-9 * iteration.time_s) iteration.gaps_s = 0;
+  const double busy_s =
+      profile.recorded ? std::min(profile.recorded->busy_s, iteration.busy_s) : iteration.busy_s;
+  iteration.overlap_s = iteration.busy_s - busy_s;
+  iteration.gaps_s = std::max(0.0, iteration.time_s - busy_s - iteration.drain_s);
+  // Sums are rounded: what is left of them is nothing.
+  for (double* const rest : {&iteration.gaps_s, &iteration.overlap_s})
+    if (*rest < 1e-9 * iteration.time_s) *rest = 0;
   return iteration;
 }
 

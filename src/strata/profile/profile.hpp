@@ -101,6 +101,9 @@ struct ProfileRow {
   std::optional<ExpectedRow> expected = {};   ///< nothing: no framework is asked for
   std::vector<double> samples_s = {};         ///< measured between marks, one per iteration
   std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
+  /// Of a recorded step in which kernels ran at the same time: the row's part of the step, each
+  /// moment shared equally by what ran in it. Nothing: the row's time.
+  std::optional<double> step_s = {};
 
   /// The samples whose median is the row's time.
   const std::vector<double>& timed_samples_s() const {
@@ -145,18 +148,38 @@ enum class TimeFrom : std::uint8_t {
   simulation,        ///< from the first step to the last write-back
   whole_iterations,  ///< the median of iterations that were timed as a whole
   layer_runs,        ///< the median of the iterations in which each layer was timed
+  step,              ///< the median step of a recording, from its first kernel to its last
+  recording,         ///< all of a recording in which no steps were found, likewise
   framework,         ///< expected: the host and the kernels of a framework
 };
 std::string_view name_of(TimeFrom from);
 
-/// One iteration: time_s = busy_s + gaps_s + drain_s, but where rows ran side by side, which leaves
-/// no gaps.
+/// Time of a recorded step in which no kernel ran.
+struct IdleShare {
+  std::string cause;  ///< "host", "launch", …: why (docs/recordings.md)
+  double time_s = 0;
+
+  bool operator==(const IdleShare&) const = default;
+};
+
+/// What a recording says of its step, or of itself where it has none, beside the rows.
+struct RecordedStep {
+  double busy_s = 0;            ///< while at least one kernel ran
+  std::vector<IdleShare> idle;  ///< adds up to the rest of the step
+  /// That the host took to launch the kernels, without its waits for the device: no faster kernel
+  /// makes the step shorter. Nothing: launches are not recorded.
+  std::optional<double> host_s = {};
+};
+
+/// One iteration: time_s = busy_s − overlap_s + gaps_s + drain_s. Where rows ran side by side and
+/// nobody says how long, there is no overlap and there are no gaps.
 struct IterationTime {
   double time_s = 0;
   TimeFrom from = TimeFrom::rows;
-  double busy_s = 0;   ///< all rows together
-  double gaps_s = 0;   ///< between kernels, or outside of layers
-  double drain_s = 0;  ///< of a prediction: the last write-backs, after the last step
+  double busy_s = 0;     ///< all rows together
+  double gaps_s = 0;     ///< between kernels, or outside of layers
+  double overlap_s = 0;  ///< of busy_s, what ran at the same time as other rows
+  double drain_s = 0;    ///< of a prediction: the last write-backs, after the last step
 
   double share_of(double part_s) const { return time_s > 0 ? part_s / time_s : 0; }
 };
@@ -181,6 +204,7 @@ struct Profile {
   /// Whether its FLOP, and the rates that its times are of, count a multiply-add as 1 operation.
   bool mac_is_one = false;
   std::optional<PredictedRates> predicted_rates = {};
+  std::optional<RecordedStep> recorded = {};  ///< of recordings that say when kernels ran
   /// Weights, activations, gradients, states and all scratch; nothing: not known.
   std::optional<std::int64_t> peak_memory_bytes = {};
   std::optional<ExpectedIteration> expected = {};  ///< of predictions; nothing: the limit alone

@@ -69,6 +69,18 @@ TEST(Profile, an_iteration_is_busy_has_gaps_and_drains) {
   EXPECT_EQ(iteration_of(profile).gaps_s, 0);
 }
 
+TEST(Profile, ARecordedStepHasGapsThoughItsKernelsAddUpToMore) {
+  Profile profile = random_profile(3);
+  const double busy_s = total_of(profile).time_s;
+  profile.iteration_s = busy_s / 2;
+  profile.iteration_from = TimeFrom::step;
+  profile.recorded = RecordedStep{.busy_s = busy_s / 4, .idle = {{"host", busy_s / 4}}};
+  const IterationTime iteration = iteration_of(profile);
+  EXPECT_DOUBLE_EQ(iteration.gaps_s, busy_s / 4);
+  EXPECT_DOUBLE_EQ(iteration.overlap_s, busy_s * 3 / 4);
+  EXPECT_DOUBLE_EQ(iteration.busy_s - iteration.overlap_s + iteration.gaps_s, iteration.time_s);
+}
+
 TEST(Profile, groups_add_up_to_the_rows_and_come_in_their_order) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     const Profile profile = random_profile(seed);

@@ -8,6 +8,7 @@
 #include "strata/base/text.hpp"
 #include "strata/profile/read_expected.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <limits>
@@ -28,8 +29,8 @@ constexpr double rounding = 1 + 1e-6;    // of a part and the whole
 constexpr double least_seconds = 1e-18;  // less is what rounding left, and makes rates infinite
 
 constexpr std::array<std::string_view, 2> evidences = {"predicted", "measured"};
-constexpr std::array<std::string_view, 4> time_froms = {"rows", "simulation", "whole_iterations",
-                                                        "layer_runs"};
+constexpr std::array<std::string_view, 6> time_froms = {
+    "rows", "simulation", "whole_iterations", "layer_runs", "step", "recording"};
 constexpr std::array<std::string_view, 2> unit_words = {"vector", "matrix"};
 
 std::int64_t whole_count(const RowJson& json, const std::string& place) {
@@ -49,6 +50,13 @@ double seconds(const RowJson& json, const std::string& place) {
   if (number > most_seconds)
     fail(ErrorKind::input, "{}: {} seconds is too long for a profile", place, number);
   return number < least_seconds ? 0 : number;
+}
+
+/// Nothing where it is null, too.
+std::optional<double> maybe_seconds(ObjectReader& object, const char* key) {
+  const RowJson* found = object.find(key);
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  return seconds(*found, object.place_of(key));
 }
 
 std::string words(const RowJson& json, const std::string& place) {
@@ -159,6 +167,7 @@ class RowReader {
     row.levels = object.list("levels", most_parts, level_bytes);
     row.wall_s = object.maybe("wall_time_s", seconds);
     row.roof_s = object.maybe("roof_time_s", seconds);
+    row.step_s = object.maybe("step_time_s", seconds);
     row.samples_s = object.list("samples_s", most_samples, seconds);
     row.kernel_samples_s = object.list("kernel_samples_s", most_samples, seconds);
     row.expected = object.maybe("expected", read_expected_row);
@@ -287,6 +296,23 @@ void read_hardware(ObjectReader& document, Profile& profile) {
   });
 }
 
+/// What the file says of a recorded step. Traces from before their step was written do not say it.
+void read_recorded(ObjectReader& totals, Profile& profile) {
+  const bool is_recorded =
+      profile.iteration_from == TimeFrom::step || profile.iteration_from == TimeFrom::recording;
+  const std::optional<double> gaps_s = totals.maybe("gap_time_s", seconds);
+  if (!is_recorded || !gaps_s) return;
+  profile.recorded.emplace();
+  profile.recorded->busy_s = std::max(0.0, *profile.iteration_s - *gaps_s);
+  profile.recorded->host_s = maybe_seconds(totals, "host_time_s");
+}
+
+IdleShare idle_share(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {words(object.required("cause"), object.place_of("cause")),
+          seconds(object.required("time_s"), object.place_of("time_s"))};
+}
+
 /// What the file says of the whole iteration. Files from before `time_from` was there say the time
 /// that was simulated, or the median of iterations.
 void read_iteration(ObjectReader& document, Profile& profile) {
@@ -302,6 +328,7 @@ void read_iteration(ObjectReader& document, Profile& profile) {
         profile.evidence == Evidence::predicted ? TimeFrom::simulation : TimeFrom::whole_iterations;
     if (totals.find("time_from") != nullptr)
       profile.iteration_from = static_cast<TimeFrom>(totals.choice("time_from", time_froms));
+    read_recorded(totals, profile);
     return true;
   });
 }
@@ -358,6 +385,7 @@ Profile read_profile(std::string_view json_text) {
   profile.subject = subject_of(document);
   if (profile.evidence == Evidence::predicted) read_hardware(document, profile);
   read_iteration(document, profile);
+  if (profile.recorded) profile.recorded->idle = document.list("idle", most_parts, idle_share);
   const RowJson* expected = document.find("expected");  // null: the limit alone
   if (expected != nullptr && !expected->is_null())
     profile.expected = read_expected_iteration(*expected, document.place_of("expected"));

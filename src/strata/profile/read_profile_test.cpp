@@ -64,6 +64,16 @@ TEST(ReadProfile, the_iteration_is_what_the_file_says) {
   const Profile older = read_profile(document(full_row, R"("totals": {"time_s": 2}, )"));
   EXPECT_EQ(iteration_of(older).from, TimeFrom::simulation);
   EXPECT_EQ(iteration_of(older).time_s, 2);
+  const Profile recorded = read_profile(document(
+      full_row,
+      R"("totals": {"time_s": 2, "time_from": "step", "busy_time_s": 0.5, "overlap_time_s": 0,
+                    "gap_time_s": 1.5, "host_time_s": null, "launches": 1},
+         "idle": [{"cause": "host", "time_s": 1}, {"cause": "sync", "time_s": 0.5}], )"));
+  EXPECT_EQ(iteration_of(recorded).from, TimeFrom::step);
+  EXPECT_EQ(iteration_of(recorded).gaps_s, 1.5);
+  EXPECT_EQ(recorded.recorded->busy_s, 0.5);
+  EXPECT_FALSE(recorded.recorded->host_s.has_value());
+  EXPECT_EQ(recorded.recorded->idle, (std::vector<IdleShare>{{"host", 1}, {"sync", 0.5}}));
   const Profile plain = read_profile(document(full_row));
   EXPECT_EQ(iteration_of(plain).from, TimeFrom::rows);
   EXPECT_EQ(iteration_of(plain).time_s, 0.75);  // its wall time

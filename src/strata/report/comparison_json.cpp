@@ -45,6 +45,7 @@ CompareJson total_json(const Totals& total, const IterationTime& iteration) {
   json.update({{"time_s", iteration.time_s},
                {"time_from", name_of(iteration.from)},
                {"busy_time_s", iteration.busy_s},
+               {"overlap_time_s", iteration.overlap_s},
                {"gap_time_s", iteration.gaps_s},
                {"drain_time_s", iteration.drain_s}});
   return json;
@@ -88,6 +89,9 @@ std::string to_json(const ProfileComparison& comparison, const CompareView& view
                       {"b", total_json(comparison.total_b, comparison.iteration_b)},
                       {"ratio", ratio_json(a_s, b_s)},
                       {"difference_s", b_s - a_s}});
+  text.add_list("idle", comparison.idle, [](const ComparedIdle& idle) {
+    return CompareJson{{"cause", idle.cause}, {"a_s", idle.a_s}, {"b_s", idle.b_s}};
+  });
   text.add("threshold", view.threshold ? CompareJson(*view.threshold) : CompareJson());
   text.add("beyond_threshold",
            view.threshold ? CompareJson(comparison.is_beyond(*view.threshold)) : CompareJson());

@@ -45,13 +45,7 @@ std::string subject_text(const ProfileLabel& label) {
 
 constexpr double least_compared_share = 0.005;
 
-Totals spent_for(double time_s) {
-  Totals totals;
-  totals.time_s = time_s;
-  return totals;
-}
-
-/// Where a profile does not say how long its iteration took.
+/// Where a profile does not say how long its iteration took, or a recording has none.
 std::string added_up_text(const ProfileComparison& comparison, std::string_view a_name,
                           std::string_view b_name) {
   std::string text;
@@ -59,6 +53,9 @@ std::string added_up_text(const ProfileComparison& comparison, std::string_view 
     if (iteration.from == TimeFrom::rows)
       text +=
           fmt::format("  {} does not say the time of the iteration: its rows are added up\n", name);
+    if (iteration.from == TimeFrom::recording)
+      text += fmt::format(
+          "  {} has no steps that were found: its time is that of the whole recording\n", name);
   };
   add(comparison.iteration_a, a_name);
   add(comparison.iteration_b, b_name);
@@ -116,6 +113,36 @@ void add_limits(Table& table, const ProfileComparison& comparison) {
                    "perfect kernels"});
 }
 
+/// What an iteration is besides its rows, in the order in which it is shown.
+struct ComparedRest {
+  std::string name;
+  double a_s = 0;  ///< less than 0: rows ran at the same time
+  double b_s = 0;
+};
+
+bool is_recorded(const IterationTime& iteration) {
+  return iteration.from == TimeFrom::step || iteration.from == TimeFrom::recording;
+}
+
+/// Gaps by their causes where both are recordings, which say them.
+std::vector<ComparedRest> rests_of(const ProfileComparison& comparison) {
+  const IterationTime& a = comparison.iteration_a;
+  const IterationTime& b = comparison.iteration_b;
+  std::vector<ComparedRest> rests = {{"at the same time", -a.overlap_s, -b.overlap_s}};
+  if (is_recorded(a) && is_recorded(b)) {
+    for (const ComparedIdle& idle : comparison.idle)
+      rests.push_back({"idle: " + idle.cause, idle.a_s, idle.b_s});
+  } else {
+    rests.push_back({"between kernels", a.gaps_s, b.gaps_s});
+  }
+  rests.push_back({"last write-backs", a.drain_s, b.drain_s});
+  std::erase_if(rests, [&](const ComparedRest& rest) {
+    return a.share_of(std::abs(rest.a_s)) < least_compared_share &&
+           b.share_of(std::abs(rest.b_s)) < least_compared_share;
+  });
+  return rests;
+}
+
 std::string compared_table(const ProfileComparison& comparison, const CompareView& view,
                            const std::vector<ComparedLine>& lines, std::string_view title,
                            bool has_total, const TextStyle& style) {
@@ -144,18 +171,18 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
   for (const ComparedLine& line : lines)
     table.add_row(cells(printable(line.name), line.pass, line.a, line.b));
   if (has_total) {
-    const auto rest = [&](const std::string& name, double IterationTime::*part) {
-      const double a_s = comparison.iteration_a.*part;
-      const double b_s = comparison.iteration_b.*part;
-      if (comparison.iteration_a.share_of(a_s) < least_compared_share &&
-          comparison.iteration_b.share_of(b_s) < least_compared_share)
-        return;
-      const Totals a = spent_for(a_s);
-      const Totals b = spent_for(b_s);
-      table.add_row(cells(name, "", a_s > 0 ? &a : nullptr, b_s > 0 ? &b : nullptr));
-    };
-    rest("between kernels", &IterationTime::gaps_s);
-    rest("last write-backs", &IterationTime::drain_s);
+    const bool has_recording =
+        is_recorded(comparison.iteration_a) || is_recorded(comparison.iteration_b);
+    if (has_recording)
+      table.add_row(cells("all kernels", "", &comparison.total_a, &comparison.total_b));
+    for (const ComparedRest& rest : rests_of(comparison)) {
+      const auto time = [](double time_s) {
+        return time_s == 0 ? "–" : (time_s < 0 ? "−" : "") + format_time(std::abs(time_s));
+      };
+      table.add_row({rest.name, "", time(rest.a_s), time(rest.b_s),
+                     rest.b_s > 0 ? ratio_text(rest.a_s, rest.b_s) : "",
+                     signed_time(rest.b_s - rest.a_s), ""});
+    }
     // The work of all rows in the time of the iteration.
     Totals all_a = comparison.total_a;
     Totals all_b = comparison.total_b;

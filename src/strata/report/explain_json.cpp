@@ -95,6 +95,7 @@ ExplainJson finding_json(const ProfileFinding& finding) {
           {"evidence", std::move(evidence)},
           {"cost_s", finding.cost_s},
           {"cost_share", finding.cost_share},
+          {"is_of_recording", finding.is_of_recording},
           {"is_cost_on_top", finding.is_cost_on_top},
           {"gain_s", finding.gain_s()},
           {"advice", finding.advice},
@@ -112,6 +113,8 @@ std::string to_json(const Explanation& explanation, const Provenance& provenance
   text.add("machine", {{"name", explanation.machine}, {"title", explanation.machine_title}});
   if (!explanation.strategy.empty()) text.add("strategy", explanation.strategy);
   text.add("time_s", explanation.time_s);
+  text.add("time_from",
+           name_of(explanation.expected ? TimeFrom::framework : explanation.time_from));
   text.add("expected", expected_iteration_json(explanation.expected));
   text.add("limit_time_s", explanation.limit_s ? ExplainJson(*explanation.limit_s) : ExplainJson());
   text.add("memory", memory_need_json(explanation.memory));

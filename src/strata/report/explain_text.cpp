@@ -109,7 +109,7 @@ std::string cost_text(const ProfileFinding& finding, std::string_view whole) {
   if (!kind_of(finding.code).is_about_time) return "";
   return fmt::format("{}, {}{} of the {}", format_time(finding.cost_s),
                      share_percent(finding.cost_share), finding.is_cost_on_top ? " on top" : "",
-                     whole);
+                     finding.is_of_recording ? "recording" : whole);
 }
 
 std::string in_full(const ProfileFinding& finding, std::size_t number, std::string_view whole,
@@ -198,16 +198,27 @@ std::vector<Item> part_of(const std::vector<Item>& all, bool is_expected) {
   return part;
 }
 
+/// What its times and shares are of.
+std::string_view whole_of(TimeFrom from) {
+  if (from == TimeFrom::step) return "step";
+  return from == TimeFrom::recording ? "recording" : "iteration";
+}
+
+std::string_view time_words(TimeFrom from) {
+  if (from == TimeFrom::step) return "a step";
+  return from == TimeFrom::recording ? "from the first kernel to the last" : "an iteration";
+}
+
 std::string heading(const Explanation& explanation) {
   const ProfileSubject& subject = explanation.subject;
   const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
   const auto& expected = explanation.expected;
   return fmt::format(
-      "{}{}{}, {}, on {}{}{}: {} an iteration", name, subject.dtype.empty() ? "" : ", ",
+      "{}{}{}, {}, on {}{}{}: {} {}", name, subject.dtype.empty() ? "" : ", ",
       printable(subject.dtype),
       expected ? printable(expected->framework) : std::string(name_of(explanation.evidence)),
       printable(explanation.machine_title), explanation.strategy.empty() ? "" : ", ",
-      explanation.strategy, format_time(explanation.time_s));
+      explanation.strategy, format_time(explanation.time_s), time_words(explanation.time_from));
 }
 
 /// What the time is, what it is lost to, and the limit beside it.
@@ -276,8 +287,9 @@ std::string to_text(const Explanation& explanation, std::size_t top, const TextS
   if (explanation.expected) {
     text += expected_head(explanation, style) + expected_body(explanation, top, style);
   } else {
-    text += findings_text(explanation.findings, top, "iteration", style);
-    text += what_if_table(explanation.what_ifs, "the whole iteration with", 0, style);
+    const std::string_view whole = whole_of(explanation.time_from);
+    text += findings_text(explanation.findings, top, whole, style);
+    text += what_if_table(explanation.what_ifs, fmt::format("the whole {} with", whole), 0, style);
   }
   if (!explanation.reuse.empty()) {
     std::string_view label = "reuse";

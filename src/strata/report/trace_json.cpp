@@ -227,6 +227,24 @@ TraceDocument process_json(const TraceReport& report) {
           {"notes", tables.notes}};
 }
 
+/// The one time of the profile. The time in which kernels ran is busy_time_s − overlap_time_s.
+TraceDocument totals_json(const Profile& profile) {
+  const IterationTime iteration = iteration_of(profile);
+  const Totals total = total_of(profile);
+  const auto& recorded = profile.recorded;
+  return {{"time_s", iteration.time_s},
+          {"time_from", name_of(iteration.from)},
+          {"busy_time_s", iteration.busy_s},
+          {"overlap_time_s", iteration.overlap_s},
+          {"gap_time_s", iteration.gaps_s},
+          {"host_time_s", recorded ? maybe_number(recorded->host_s) : TraceDocument()},
+          {"launches", total.launches}};
+}
+
+TraceDocument idle_json(const IdleShare& idle) {
+  return {{"cause", idle.cause}, {"time_s", idle.time_s}};
+}
+
 TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
   TraceDocument json = {{"layer", row.layer},
                         {"pass", row.pass},
@@ -235,6 +253,7 @@ TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
                         {"time_s", row.totals.time_s},
                         {"launches", row.totals.launches},
                         {"steps", row.totals.steps}};
+  if (row.step_s) json["step_time_s"] = *row.step_s;
   if (!row.layer_class.empty()) json["class"] = row.layer_class;
   if (columns.has_flop) {
     json["flop"] = row.totals.flop;
@@ -305,6 +324,9 @@ std::string to_json(std::span<const TraceReport> reports, const Provenance& prov
     text.add("machine", {{"name", profile.subject.machine},
                          {"title", profile.subject.machine_title},
                          {"missing", longest->missing_machine}});
+    text.add("totals", totals_json(profile));
+    text.add_list("idle", profile.recorded ? profile.recorded->idle : std::vector<IdleShare>{},
+                  idle_json);
   }
   text.add_list("processes", reports, process_json);
   if (longest != nullptr) {

@@ -123,6 +123,7 @@ void add_slower_algorithms(TraceReport& report, std::span<const MeasuredAlternat
   double whole_s = 0;
   for (const DeviceRow& device : report.tables.devices)
     whole_s += 1e-9 * static_cast<double>(device.span_ns);
+  found->is_of_recording = true;
   found->cost_share = whole_s > 0 ? found->cost_s / whole_s : 0;
   const auto place = std::find_if(
       report.findings.begin(), report.findings.end(), [&](const ProfileFinding& other) {

@@ -277,6 +277,13 @@ std::string memory_text(const TraceTables& tables, const TextStyle& style) {
   return table.to_text(style) + '\n';
 }
 
+constexpr std::string_view no_kernels_text =
+    "  no kernel is recorded, so nothing can be said of a GPU: record the device, too\n"
+    "    PyTorch        torch.profiler.profile(activities=[ProfilerActivity.CPU, "
+    "ProfilerActivity.CUDA])\n"
+    "    Nsight Systems nsys profile --trace=cuda,nvtx PROGRAM\n"
+    "    any program    strata capture -- PROGRAM\n\n";
+
 std::string tables_text(const TraceReport& report, const TraceTextOptions& options,
                         const TextStyle& style) {
   const TraceTables& tables = report.tables;
@@ -306,7 +313,9 @@ std::string to_text(const TraceReport& report, const TraceTextOptions& options,
   std::string text = head_text(report, style);
   text += devices_text(report.tables, style);
   text += tables_text(report, options, style);
-  text += findings_text(report.findings, options.findings_in_full, "recording", style);
+  if (report.tables.kernels.calls == 0) text += no_kernels_text;
+  if (report.tables.kernels.calls > 0 || !report.findings.empty())
+    text += findings_text(report.findings, options.findings_in_full, "recording", style);
   if (!report.missing_machine.empty())
     text += fmt::format("note: {}\n", printable(without_machine_text(report.missing_machine)));
   for (const std::string& note : report.tables.notes)
