@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 
+#include "cli/help_topics.hpp"
 #include "cli/parse.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <string>
@@ -27,7 +30,9 @@ const Command& command_named(std::string_view name) {
     if (command->name == name) return *command;
     names.emplace_back(command->name);
   }
-  fail(ErrorKind::usage, "no command named '{}'{}\n{}", name, did_you_mean(name, names),
+  const bool is_topic = topic_page(name).has_value();
+  fail(ErrorKind::usage, "no command named '{}'{}\n{}", name,
+       is_topic ? fmt::format("; see strata help {}", name) : did_you_mean(name, names),
        usage_of_program());
 }
 

@@ -67,7 +67,7 @@ std::string overview() {
   return fmt::format(
       "Strata shows, layer by layer, where the time of training a neural network goes.\n\n"
       "{}\n\n{}\n{}\n"
-      "try: strata show resnet50 --by type        more: strata help COMMAND\n",
+      "try: strata show resnet50    more: strata help COMMAND, strata help topics\n",
       "usage: strata COMMAND [options]", two_columns(command_lines), two_columns(flag_lines));
 }
 

@@ -51,9 +51,14 @@ struct Mistake {
 TEST(Program, mistakes_exit_2_with_one_clear_line) {
   const std::string program = "usage: strata COMMAND [options]    (strata help lists the commands)";
   const std::string show = "usage: strata show MODEL [options]";
+  const std::string help =
+      "usage: strata help [COMMAND | TOPIC]    (strata help topics lists the topics)";
   const std::vector<Mistake> mistakes = {
       {{"shwo"}, "no command named 'shwo'; did you mean show?", program},
-      {{"help", "shwo"}, "no command named 'shwo'; did you mean show?", program},
+      {{"help", "shwo"}, "no command or topic named 'shwo'; did you mean show?", help},
+      {{"help", "machnies"}, "no command or topic named 'machnies'; did you mean machines?", help},
+      {{"version"}, "no command named 'version'; see strata help version", program},
+      {{"tutorial"}, "no command named 'tutorial'; see strata help tutorial", program},
       {{"--colr", "never"}, "unknown flag --colr; did you mean --color?", program},
       {{"-x"}, "unknown flag -x", program},
       {{"show"}, "MODEL is missing", show},
@@ -240,6 +245,38 @@ TEST(Help, a_page_is_the_same_by_either_way) {
     EXPECT_EQ(outcome.out.find(fmt::format("# strata {}\n", name)), 0U) << outcome.out;
   }
   EXPECT_EQ(run({"--help"}).out.find("# strata\n"), 0U);
+}
+
+TEST(Help, the_page_of_the_program_lists_every_command_with_its_summary_in_the_same_order) {
+  const std::string page = run({"--help"}).out;
+  std::size_t before = page.find("## Commands\n");
+  ASSERT_NE(before, page.npos);
+  for (const Command* command : commands()) {
+    const std::size_t at = page.find(fmt::format("\n| `strata {}", command->name), before);
+    EXPECT_NE(at, page.npos) << command->name;
+    if (at != page.npos) before = at;
+  }
+}
+
+TEST(Help, knows_topics_besides_commands) {
+  EXPECT_EQ(run({"help", "machines"}).out.find("# Machine files\n"), 0U);
+  EXPECT_EQ(run({"help", "expected_time"}).out.find("# How expected times come about\n"), 0U);
+  EXPECT_EQ(run({"help", "version"}).out, run({"--version"}).out);
+  EXPECT_EQ(run({"help", "tutorials"}).out.find("# Tutorials\n"), 0U);
+  EXPECT_EQ(run({"help", "tutorial", "which-gpu"}).out.find("# Which GPU should I rent?\n"), 0U);
+  const Outcome documents = run({"help", "json"});
+  EXPECT_EQ(documents.exit_code, 0);
+  EXPECT_EQ(documents.out, run({"help", "schemas"}).out);
+  for (const char* kind : {"prediction", "machine_choice", "sweep_answers", "trace"})
+    EXPECT_NE(documents.out.find(fmt::format("| `{}` | What strata ", kind)), documents.out.npos)
+        << kind;
+  EXPECT_NE(run({"help", "json", "machine_choice"}).out.find("\"$schema\""), std::string::npos);
+  const Outcome listed = run({"help", "topics"});
+  for (const char* topic : {"version", "json", "tutorials", "machines", "python", "sweeps"})
+    EXPECT_NE(listed.out.find(fmt::format("\n| `{}` |", topic)), listed.out.npos) << topic;
+  const Outcome unknown = run({"help", "json", "predction"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("did you mean prediction"), unknown.err.npos) << unknown.err;
 }
 
 }  // namespace

@@ -37,6 +37,15 @@ std::span<const EmbeddedFile> embedded_kernel_rules();
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 
+/// docs/*.md but its list of pages, sorted by name: what `strata help TOPIC` prints.
+std::span<const EmbeddedFile> embedded_topics();
+
+/// docs/tutorials/*.md, sorted by name; "README" lists them.
+std::span<const EmbeddedFile> embedded_tutorials();
+
+/// docs/schemas/*.json, sorted by name: "prediction.schema".
+std::span<const EmbeddedFile> embedded_schemas();
+
 /// data/profiles/nvidia-h200/conv/: stored results of `strata conv`, "paper" (forward) and, of the
 /// same suite, "backward_input" and "backward_weight"; may be empty.
 std::span<const EmbeddedFile> embedded_conv_results();
