@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 
@@ -151,7 +152,7 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   if (lines) {
     take_origin_of(*lines, lab.plan.origin);
     const std::string head = conv_lines_head(lab.plan);
-    file.emplace(lines->path, lines->if_present, ResultHead{.now = head, .before = head},
+    file.emplace(lines->path, lines->if_present, std::array{ResultHead{.text = head}},
                  [](std::int64_t cell) { return conv_line_begin(static_cast<std::size_t>(cell)); });
     first = std::min(static_cast<std::size_t>(file->done()), lab.tasks.size());
     lab.plan.cells = cells_before(*lines, first);

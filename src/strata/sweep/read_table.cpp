@@ -65,7 +65,8 @@ std::vector<std::string> cells_of_line(const WholeLines& lines, const std::strin
 struct CsvHead {
   std::vector<std::string> names;
   std::string identity;
-  bool has_identity_column = false;
+  bool has_identity_column = false;  ///< the last, which is no result
+  bool has_identity_cells = false;   ///< and says in each row which sweep it is of
   std::size_t axes = 0;
 };
 
@@ -82,6 +83,7 @@ CsvHead read_csv_head(WholeLines& lines) {
     fail(ErrorKind::input, "is no result of a sweep: it has no column 'point' at its beginning");
   CsvHead head;
   for (const std::string& name : cells_of_line(lines, line)) head.names.push_back(csv_text(name));
+  head.has_identity_cells = head.names.back() == identity_column;
   head.has_identity_column = head.names.back().starts_with(identity_column);
   if (head.has_identity_column) {
     identity = head.names.back();
@@ -94,26 +96,42 @@ CsvHead read_csv_head(WholeLines& lines) {
   return head;
 }
 
+void take_identity(CsvHead& head, const std::string& cell) {
+  const auto identity = read_identity_cell(csv_text(cell));
+  if (!identity) return;
+  head.identity = identity->hash;
+  head.axes = identity->axes;
+}
+
 }  // namespace
 
 SweepTable read_csv_table(std::istream& stream) {
   WholeLines lines(stream);
-  const CsvHead head = read_csv_head(lines);
+  CsvHead head = read_csv_head(lines);
+  const std::size_t expected = head.names.size() + (head.has_identity_column ? 1 : 0);
   TypedTable table;
-  table.table().identity = head.identity;
-  for (std::size_t i = 0; i < head.names.size(); ++i)
-    table.add_column(head.names[i], i > 0 && i <= head.axes);
-  const std::size_t expected = table.columns() + (head.has_identity_column ? 1 : 0);
+  const auto begin_table = [&] {
+    table.table().identity = head.identity;
+    for (std::size_t i = 0; i < head.names.size(); ++i)
+      table.add_column(head.names[i], i > 0 && i <= head.axes);
+  };
   std::string line;
+  bool is_begun = false;
   while (lines.next(line)) {
     const std::vector<std::string> cells = cells_of_line(lines, line);
     if (cells.size() != expected) {
       fail(ErrorKind::input, "line {} has {} cells, the heading {}", lines.number(), cells.size(),
            expected);
     }
+    if (!is_begun) {
+      if (head.has_identity_cells) take_identity(head, cells.back());
+      begin_table();
+      is_begun = true;
+    }
     table.begin_row(fmt::format("line {}", lines.number()));
     for (std::size_t i = 0; i < table.columns(); ++i) table.add_untyped(i, csv_text(cells[i]));
   }
+  if (!is_begun) begin_table();
   return std::move(table).finish();
 }
 

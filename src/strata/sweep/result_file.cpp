@@ -38,6 +38,12 @@ std::string piece_of(int descriptor, off_t at, std::size_t size) {
 
 constexpr std::size_t longest_row_begin = 64;
 
+std::size_t longest_of(std::span<const ResultHead> heads) {
+  std::size_t longest = 0;
+  for (const ResultHead& head : heads) longest = std::max(longest, head.text.size());
+  return longest;
+}
+
 /// −1 when there is none.
 std::int64_t first_number_of(std::string_view line) {
   const std::size_t begin = std::min(line.find_first_of("0123456789"), line.size());
@@ -48,42 +54,61 @@ std::int64_t first_number_of(std::string_view line) {
 
 }  // namespace
 
-ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, const ResultHead& head,
+ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present,
+                       std::span<const ResultHead> heads,
                        const std::function<std::string(std::int64_t)>& begin_of_row,
                        bool may_lack_points)
     : output_(std::move(path)), may_lack_points_(may_lack_points) {
-  if (output_.is_regular() && if_present == IfPresent::refuse) refuse_results_of(head);
-  if (output_.is_regular() && if_present == IfPresent::resume && holds_this_sweep(head)) {
-    continue_behind_last_row(has_earlier_head_ ? head.before : head.now, begin_of_row);
+  if (output_.is_regular() && if_present == IfPresent::refuse) refuse_results_of(heads);
+  if (output_.is_regular() && if_present == IfPresent::resume && holds_this_sweep(heads)) {
+    continue_behind_last_row(heads[head_].text, begin_of_row);
     return;
   }
   output_.empty();
-  append(head.now);
+  append(heads.front().text);
 }
 
 // A file without a point has nothing to lose: one that is empty, or was begun by a call that
 // failed.
-void ResultFile::refuse_results_of(const ResultHead& head) const {
-  const std::size_t longest = std::max(head.now.size(), head.before.size());
-  const std::string there = piece_of(output_.descriptor(), 0, longest + 1);
-  if (head.now.starts_with(there) || head.before.starts_with(there)) return;
+void ResultFile::refuse_results_of(std::span<const ResultHead> heads) const {
+  const std::string there = piece_of(output_.descriptor(), 0, longest_of(heads) + 1);
+  const bool has_no_point = std::any_of(heads.begin(), heads.end(), [&](const ResultHead& head) {
+    return head.text.starts_with(there);
+  });
+  if (has_no_point) return;
   fail(ErrorKind::usage,
        "{} is there already; give --resume to go on with it, or --force to replace it",
        output_.path().string());
 }
 
-bool ResultFile::holds_this_sweep(const ResultHead& head) {
-  const std::string there =
-      piece_of(output_.descriptor(), 0, std::max(head.now.size(), head.before.size()));
-  if (there.starts_with(head.now)) return true;
-  has_earlier_head_ = there.starts_with(head.before);
-  if (has_earlier_head_) return true;
+bool ResultFile::holds_this_sweep(std::span<const ResultHead> heads) {
+  const std::string there = piece_of(output_.descriptor(), 0, longest_of(heads));
+  for (head_ = 0; head_ < heads.size(); ++head_) {
+    if (there.starts_with(heads[head_].text) && has_row_end(heads[head_])) return true;
+  }
+  head_ = 0;
   // Killed before its first line was whole.
-  if (head.now.starts_with(there) || head.before.starts_with(there)) return false;
+  for (const ResultHead& head : heads) {
+    if (head.text.size() > there.size() && head.text.starts_with(there)) return false;
+  }
   fail(ErrorKind::usage,
        "{} holds no results of this sweep by this version; nothing was changed (--force replaces "
        "it)",
        output_.path().string());
+}
+
+/// The first row says it for all; where it is not whole, there is nothing that could be lost.
+bool ResultFile::has_row_end(const ResultHead& head) const {
+  if (head.row_end.empty()) return true;
+  std::string row;
+  for (;;) {
+    const std::string piece =
+        piece_of(output_.descriptor(), static_cast<off_t>(head.text.size() + row.size()), 4096);
+    if (piece.empty()) return true;
+    const std::size_t end = piece.find('\n');
+    row += piece.substr(0, end);
+    if (end != std::string::npos) return row.ends_with(head.row_end);
+  }
 }
 
 void ResultFile::continue_behind_last_row(

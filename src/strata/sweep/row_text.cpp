@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 namespace strata {
@@ -26,7 +27,7 @@ std::string json_text_of(std::string_view text) {
       nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void append_csv_row(std::string& text, const std::vector<SweepCell>& cells, bool has_identity) {
+void append_csv_row(std::string& text, const std::vector<SweepCell>& cells, std::string_view end) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) text += ',';
     if (cells[i].is_empty) continue;
@@ -36,7 +37,7 @@ void append_csv_row(std::string& text, const std::vector<SweepCell>& cells, bool
       append_number(text, cells[i]);
     }
   }
-  text += has_identity ? ",\n" : "\n";
+  text += end;
 }
 
 // Absent instead of null: a reader that asks for a key sees that there is none.
@@ -68,15 +69,40 @@ std::string json_head(const SweepColumns& columns, const SweepIdentity& identity
       identity.hash, identity.version, identity.points, axes);
 }
 
+std::size_t axes_of(const SweepColumns& columns) {
+  return static_cast<std::size_t>(
+      std::count_if(columns.heads().begin(), columns.heads().end(),
+                    [](const ColumnHead& head) { return head.is_axis; }));
+}
+
 }  // namespace
+
+std::string identity_cell(const SweepColumns& columns, const SweepIdentity& identity) {
+  return fmt::format("{}/{}/{}", identity.hash, identity.version, axes_of(columns));
+}
+
+std::optional<ReadIdentity> read_identity_cell(std::string_view cell) {
+  const std::size_t first = cell.find('/'), last = cell.rfind('/');
+  if (first == std::string_view::npos || first == last) return std::nullopt;
+  ReadIdentity identity{.hash = std::string(cell.substr(0, first))};
+  const std::string_view axes = cell.substr(last + 1);
+  const auto [end, problem] =
+      std::from_chars(axes.data(), axes.data() + axes.size(), identity.axes);
+  if (problem != std::errc() || end != axes.data() + axes.size()) return std::nullopt;
+  return identity;
+}
+
+std::string row_end(const SweepColumns& columns, const SweepIdentity& identity,
+                    IdentityPlace place) {
+  if (place == IdentityPlace::cells) return ',' + csv_cell(identity_cell(columns, identity)) + '\n';
+  return place == IdentityPlace::last_column ? ",\n" : "\n";
+}
 
 std::string head_text(TextForm form, const SweepColumns& columns, const SweepIdentity& identity,
                       IdentityPlace place) {
   const std::string words =
-      fmt::format("{}1 identity {} version {} points {} axes {}", identity_column, identity.hash,
-                  identity.version, identity.points,
-                  std::count_if(columns.heads().begin(), columns.heads().end(),
-                                [](const ColumnHead& head) { return head.is_axis; }));
+      fmt::format("{} 1 identity {} version {} points {} axes {}", identity_column, identity.hash,
+                  identity.version, identity.points, axes_of(columns));
   if (form == TextForm::json_lines) return json_head(columns, identity, place);
   std::string text = place == IdentityPlace::first_line ? "# " + words + '\n' : "";
   for (const ColumnHead& head : columns.heads()) {
@@ -84,13 +110,14 @@ std::string head_text(TextForm form, const SweepColumns& columns, const SweepIde
     text += csv_cell(head.name);
   }
   if (place == IdentityPlace::last_column) text += ',' + words;
+  if (place == IdentityPlace::cells) text += fmt::format(",{}", identity_column);
   return text + '\n';
 }
 
 void append_row(std::string& text, TextForm form, const SweepColumns& columns,
-                const std::vector<SweepCell>& cells, IdentityPlace place) {
+                const std::vector<SweepCell>& cells, std::string_view end) {
   if (form == TextForm::csv) {
-    append_csv_row(text, cells, place == IdentityPlace::last_column);
+    append_csv_row(text, cells, end);
   } else {
     append_json_row(text, columns.heads(), cells);
   }

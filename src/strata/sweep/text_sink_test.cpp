@@ -182,8 +182,9 @@ INSTANTIATE_TEST_SUITE_P(Forms, ResultFiles, testing::Values(TextForm::csv, Text
                            return form.param == TextForm::csv ? "csv" : "json_lines";
                          });
 
-/// Files that an earlier version began: their first line began with '#'.
-class EarlierCsv : public testing::Test {
+/// Files that earlier versions began: the identity was a first line that began with '#', or the
+/// name of a last column.
+class EarlierCsv : public testing::TestWithParam<bool> {
  protected:
   void run_all(IfPresent if_present) {
     const auto sink = text_file_sink(TextForm::csv, path_, if_present, columns_, identity_);
@@ -192,14 +193,17 @@ class EarlierCsv : public testing::Test {
                 .sinks = {sink.get()},
                 .threads = 1});
   }
-  /// The same points as that version wrote them.
+  /// The same points as such a version wrote them.
   std::string earlier() const {
+    const bool is_first_line = GetParam();
+    const std::string words = "strata_sweep 1 identity 0123 version 9.9 points 24 axes 2";
     std::istringstream lines(content(path_));
     std::string line, text;
     while (std::getline(lines, line)) {
-      const std::size_t last = line.rfind(',');
-      if (text.empty()) text = "# " + line.substr(last + 1) + '\n';
-      text += line.substr(0, last) + '\n';
+      const bool is_head = text.empty();
+      if (is_head && is_first_line) text = "# " + words + '\n';
+      text += line.substr(0, line.rfind(','));
+      text += is_first_line ? "\n" : is_head ? ',' + words + '\n' : ",\n";
     }
     return text;
   }
@@ -211,11 +215,12 @@ class EarlierCsv : public testing::Test {
   const std::filesystem::path path_ = folder_.path() / "points.csv";
 };
 
-TEST_F(EarlierCsv, is_read_and_resumed_as_it_is) {
+TEST_P(EarlierCsv, is_read_and_resumed_as_it_is) {
   run_all(IfPresent::refuse);
   const std::string whole = earlier();
-  ASSERT_TRUE(whole.starts_with("# strata_sweep 1 identity 0123 version 9.9 points 24 axes"));
-  const std::size_t head = whole.find('\n', whole.find('\n') + 1) + 1;
+  const std::size_t heads = GetParam() ? 2 : 1;
+  std::size_t head = 0;
+  for (std::size_t line = 0; line < heads; ++line) head = whole.find('\n', head) + 1;
   for (std::size_t size = head; size <= whole.size(); size += 97) {
     std::ofstream(path_, std::ios::binary) << whole.substr(0, size);
     run_all(IfPresent::resume);
@@ -225,19 +230,48 @@ TEST_F(EarlierCsv, is_read_and_resumed_as_it_is) {
   EXPECT_EQ(table.row_count, 24U);
   EXPECT_EQ(table.identity, "0123");
   EXPECT_TRUE(table.column("model").is_axis);
+  EXPECT_EQ(table.find("strata_sweep"), nullptr);
 }
 
-TEST_F(EarlierCsv, has_been_replaced_by_a_table_whose_first_line_names_its_columns) {
+TEST_P(EarlierCsv, of_another_sweep_is_left_alone) {
   run_all(IfPresent::refuse);
-  const std::string text = content(path_);
-  EXPECT_TRUE(text.starts_with("point,model,"));
-  EXPECT_NE(text.find(",error,strata_sweep 1 identity 0123 version 9.9 points 24 axes"),
-            std::string::npos);
-  std::istringstream lines(text);
+  std::string other = earlier();
+  other.replace(other.find("identity 0123"), 13, "identity 4567");
+  std::ofstream(path_, std::ios::binary) << other;
+  EXPECT_THROW(run_all(IfPresent::resume), Error);
+  EXPECT_EQ(content(path_), other);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, EarlierCsv, testing::Bool(), [](const auto& form) {
+  return form.param ? "first_line" : "last_column";
+});
+
+/// As csv.DictReader and pandas read it.
+TEST(SweepCsv, has_names_of_columns_in_its_heading_and_a_cell_for_each_in_every_row) {
+  const Grid grid = test::made_up_grid();
+  const SweepColumns columns(grid);
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "points.csv";
+  const SweepIdentity identity{"0123", "9.9", grid.size()};
+  run_points(
+      {.range = {0, grid.size(), 12, 1},
+       .make_worker = [] { return std::make_unique<test::MadeUpWorker>(); },
+       .sinks = {text_file_sink(TextForm::csv, path, IfPresent::refuse, columns, identity).get()},
+       .threads = 1});
+  std::istringstream lines(content(path));
   std::string line;
   std::getline(lines, line);
-  const std::size_t columns = csv_cells(line).size();
-  while (std::getline(lines, line)) EXPECT_EQ(csv_cells(line).size(), columns) << line;
+  const std::vector<std::string> names = csv_cells(line);
+  ASSERT_FALSE(names.empty());
+  for (const std::string& name : names)
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos)
+        << name;
+  EXPECT_EQ(names.back(), "strata_sweep");
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> cells = csv_cells(line);
+    ASSERT_EQ(cells.size(), names.size()) << line;
+    EXPECT_EQ(cells.back(), "0123/9.9/2") << line;
+  }
 }
 
 std::string refusal_of(const test::TemporaryFolder& folder, const std::string& text) {
