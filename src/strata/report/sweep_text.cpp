@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t most_networks = 6;  // what fits a screen
 constexpr std::size_t most_capacities = 10;
+constexpr std::size_t most_machines_shown = 12;
 
 /// The rows of one network that have a result and fit their device, slowest first.
 struct NetworkRows {
@@ -62,6 +63,22 @@ bool varies(const SweepColumn& column) {
                      [&](const std::string& text) { return text != column.texts.front(); });
 }
 
+/// Of every machine but that of the fastest point its own fastest, in that order: which to take.
+std::vector<std::size_t> best_of_other_machines(const SweepTable& table,
+                                                const NetworkRows& network) {
+  const SweepColumn* machines = table.find("machine");
+  if (machines == nullptr || machines->is_number) return {};
+  std::set<std::string> known = {machines->text(network.rows.back())};
+  std::vector<std::size_t> best;
+  for (auto row = network.rows.rbegin(); row != network.rows.rend(); ++row) {
+    const bool is_slowest = *row == network.rows.front();
+    if (!known.insert(machines->text(*row)).second || is_slowest) continue;
+    best.push_back(*row);
+    if (best.size() == most_machines_shown) break;
+  }
+  return best;
+}
+
 std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& networks,
                      const TextStyle& style) {
   std::vector<const SweepColumn*> shown;
@@ -103,6 +120,7 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
     };
     if (network.rows.empty()) continue;
     add("fastest", network.rows.back());
+    for (const std::size_t row : best_of_other_machines(table, network)) add("best", row);
     if (network.rows.size() > 1) add("slowest", network.rows.front());
   }
   return text.to_text(style);

@@ -9,8 +9,8 @@
 
 namespace strata {
 
-/// What a sweep found, on one screen: the fastest and the slowest point of each network, and what
-/// capacity buys.
+/// What a sweep found, on one screen: the fastest and the slowest point of each network, the best
+/// of each machine, and what capacity buys.
 std::string to_text(const SweepTable& table, const TextStyle& style);
 
 /// A cell as people read it: "128 MiB", "616 GB/s", "bf16"; by the unit in the column's name.

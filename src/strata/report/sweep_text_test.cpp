@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace strata {
 namespace {
 
@@ -50,6 +53,21 @@ TEST(SweepText, says_nothing_of_batches_where_they_do_not_vary_or_memory_is_not_
   EXPECT_EQ(to_text(table, {}).find("largest batch"), std::string::npos);
   const SweepTable unknown = batches_on_two_machines(std::vector<double>(6, no_number));
   EXPECT_EQ(to_text(unknown, {}).find("largest batch"), std::string::npos);
+}
+
+TEST(SweepText, has_the_best_point_of_every_machine) {
+  SweepTable table = batches_on_two_machines({1, 1, 1, 1, 0, 1});
+  table.columns[6].numbers = {4, 8, 5, 9, 6, 11};
+  const std::string text = to_text(table, {});
+  std::vector<std::string> rows;
+  for (std::size_t at = text.find("  net"); at != std::string::npos;
+       at = text.find("  net", at + 1))
+    rows.push_back(text.substr(at, text.find('\n', at) - at));
+  ASSERT_EQ(rows.size(), 3U) << text;
+  EXPECT_NE(rows[0].find("fastest     32    large"), std::string::npos) << text;
+  // The largest batch of the small machine is out of memory.
+  EXPECT_NE(rows[1].find("best        16    small"), std::string::npos) << text;
+  EXPECT_NE(rows[2].find("slowest      8    small"), std::string::npos) << text;
 }
 
 }  // namespace
