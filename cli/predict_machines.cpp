@@ -10,8 +10,10 @@
 #include "strata/base/units.hpp"
 #include "strata/report/json_host.hpp"
 #include "strata/report/json_text.hpp"
+#include "strata/report/profile_json.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
+#include "strata/report/training_run.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
+#include <tuple>
 
 namespace strata {
 namespace {
@@ -32,12 +36,17 @@ constexpr Flag machines_json_flag{.name = "json",
                                   .offer = Offer::output};
 
 struct MachineAnswer {
-  std::string machine;
+  std::string machine, title;
   PredictionSummary summary = {};
   std::optional<double> price_per_hour = {}, power_w = {};
   std::string currency = {};
   std::string refusal = {};  ///< why it has no answer; empty: it has
 
+  bool has_answer() const { return refusal.empty(); }
+  bool is_choice() const { return has_answer() && summary.fits_device(); }
+  double time_s() const {
+    return summary.expected ? summary.expected->time_s : summary.totals.time_s;
+  }
   double samples_per_s() const {
     return static_cast<double>(summary.totals.samples) / summary.expected->time_s;
   }
@@ -87,21 +96,68 @@ std::string small_text(double number) {
 
 std::string cost_text(const MachineAnswer& one) {
   const auto cost = one.cost();
-  if (!cost) return "";
-  return fmt::format("{}{}{}", small_text(*cost), one.currency.empty() ? "" : " ",
-                     printable(one.currency));
+  return cost ? money_text(*cost, one.currency) : "";
 }
 
-std::string answers_text(const std::vector<MachineAnswer>& answers, const TextStyle& style) {
-  bool has_price = false, has_power = false;
+/// The fastest first: those with an expected time, of them those that have the memory; then those
+/// of which only the limit is known, then those that cannot run it.
+void sort_by_time(std::vector<MachineAnswer>& answers) {
+  const auto rank = [](const MachineAnswer& one) {
+    return std::tuple(!one.has_answer(), !one.summary.expected, !one.summary.fits_device(),
+                      one.has_answer() ? one.time_s() : 0.0);
+  };
+  std::stable_sort(
+      answers.begin(), answers.end(),
+      [&](const MachineAnswer& a, const MachineAnswer& b) { return rank(a) < rank(b); });
+}
+
+/// Of sorted answers; null: none has the memory.
+const MachineAnswer* fastest_of(std::span<const MachineAnswer> answers) {
+  const auto at = std::find_if(answers.begin(), answers.end(),
+                               [](const MachineAnswer& one) { return one.is_choice(); });
+  return at == answers.end() ? nullptr : &*at;
+}
+
+/// Null: no price is known, or prices are in several currencies.
+const MachineAnswer* cheapest_of(std::span<const MachineAnswer> answers) {
+  const MachineAnswer* cheapest = nullptr;
   for (const MachineAnswer& one : answers) {
-    has_price |= one.price_per_hour.has_value();
-    has_power |= one.power_w.has_value();
+    if (!one.is_choice() || !one.cost()) continue;
+    if (cheapest != nullptr && one.currency != cheapest->currency) return nullptr;
+    if (cheapest == nullptr || *one.cost() < *cheapest->cost()) cheapest = &one;
   }
+  return cheapest;
+}
+
+std::string best_text(std::span<const MachineAnswer> answers) {
+  const MachineAnswer* fastest = fastest_of(answers);
+  if (fastest == nullptr) return "no machine has the memory for it\n";
+  std::string text =
+      fmt::format("fastest: {}, {}{}", printable(fastest->machine), format_time(fastest->time_s()),
+                  fastest->summary.expected ? "" : " (the limit)");
+  if (const MachineAnswer* cheapest = cheapest_of(answers)) {
+    text += fmt::format("   cheapest: {}, {} per million samples", printable(cheapest->machine),
+                        cost_text(*cheapest));
+  }
+  return text + '\n';
+}
+
+/// What all answers have in common is that of the first that has one; null: there is none.
+const PredictionSummary* summary_of(std::span<const MachineAnswer> answers) {
+  const auto at = std::find_if(answers.begin(), answers.end(),
+                               [](const MachineAnswer& one) { return one.has_answer(); });
+  return at == answers.end() ? nullptr : &at->summary;
+}
+
+std::string answers_table(const std::vector<MachineAnswer>& answers, const TextStyle& style,
+                          bool has_power) {
+  const bool has_price = std::any_of(answers.begin(), answers.end(), [](const MachineAnswer& one) {
+    return one.price_per_hour.has_value();
+  });
   Table table(
       {{.title = "machine", .least_width = 12},
        {.title = "expected", .align = Align::right},
-       {.title = "nine of ten between", .align = Align::right, .leaves = 2},
+       {.title = "90 % interval", .align = Align::right, .leaves = 2},
        {.title = "samples/s", .align = Align::right},
        {.title = "limit", .align = Align::right, .leaves = 1},
        {.title = "memory", .align = Align::right},
@@ -110,7 +166,7 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
        {.title = "kWh per million", .align = Align::right, .leaves = 3, .is_shown = has_power},
        {.title = "from", .least_width = 12}});
   for (const MachineAnswer& one : answers) {
-    if (!one.refusal.empty()) {
+    if (!one.has_answer()) {
       table.add_row(
           {printable(one.machine), "", "", "", "", "", "", "", "", printable(one.refusal)});
       continue;
@@ -120,7 +176,7 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
     table.add_row(
         {printable(one.machine), expected ? format_time(expected->time_s) : "",
          expected
-             ? fmt::format("{} and {}", format_time(expected->low_s), format_time(expected->high_s))
+             ? fmt::format("{} to {}", format_time(expected->low_s), format_time(expected->high_s))
              : "",
          expected ? format_count(one.samples_per_s()) : "", format_time(one.summary.totals.time_s),
          format_capacity(static_cast<double>(one.summary.needed_memory_bytes())),
@@ -129,24 +185,30 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
          expected ? fmt::format("{}", name_of(expected->calibration))
                   : printable(one.summary.no_expected_reason)});
   }
-  auto answered = std::find_if(answers.begin(), answers.end(), [](const MachineAnswer& one) {
-    return one.summary.expected.has_value();
+  return table.to_text(style);
+}
+
+std::string answers_text(const std::vector<MachineAnswer>& answers, const std::string& network,
+                         const TextStyle& style) {
+  const bool has_power = std::any_of(answers.begin(), answers.end(), [](const MachineAnswer& one) {
+    return one.power_w.has_value();
   });
-  if (answered == answers.end())
-    answered = std::find_if(answers.begin(), answers.end(),
-                            [](const MachineAnswer& one) { return one.refusal.empty(); });
-  const PredictionSummary& first =
-      (answered == answers.end() ? answers.front() : *answered).summary;
+  std::string text = printable(network);
+  if (const PredictionSummary* of = summary_of(answers)) {
+    text += fmt::format(", one {}, {} samples, {}, {}",
+                        of->training.inference ? "inference pass" : "training iteration",
+                        of->totals.samples, of->dtype,
+                        of->expected ? of->expected->framework : "limits only");
+  }
   return fmt::format(
-      "{}, one training iteration, {} samples, {}, {}\n\n{}{}", printable(first.title),
-      first.totals.samples, first.dtype, first.expected ? first.expected->framework : "limits only",
-      table.to_text(style),
-      has_power ? "\nkWh: at the board's power limit all the time, more than it draws\n" : "");
+      "{}\n\n{}\n{}{}", text, answers_table(answers, style, has_power), best_text(answers),
+      has_power ? "kWh assumes the board's power limit throughout: an upper bound\n" : "");
 }
 
 Json answer_json(const MachineAnswer& one) {
-  if (!one.refusal.empty()) return {{"machine", one.machine}, {"refusal", one.refusal}};
-  Json json = {{"machine", one.machine}, {"limit_s", one.summary.totals.time_s}};
+  if (!one.has_answer()) return {{"machine", one.machine}, {"refusal", one.refusal}};
+  Json json = {
+      {"machine", one.machine}, {"title", one.title}, {"limit_s", one.summary.totals.time_s}};
   if (const auto& expected = one.summary.expected) {
     json["expected"] = {{"time_s", expected->time_s},
                         {"interval_s", {expected->low_s, expected->high_s}},
@@ -164,13 +226,43 @@ Json answer_json(const MachineAnswer& one) {
   return json;
 }
 
-std::string answers_json(const std::vector<MachineAnswer>& answers, const Provenance& provenance) {
+Json name_or_null(const MachineAnswer* one) { return one != nullptr ? Json(one->machine) : Json(); }
+
+/// Of a network that no machine runs nothing but its name is known.
+Json model_json(const std::vector<MachineAnswer>& answers, const Graph& graph) {
+  if (const PredictionSummary* of = summary_of(answers))
+    return profile_model_json({.network = of->network,
+                               .title = of->title,
+                               .dims = of->dims,
+                               .dtype = of->dtype,
+                               .is_inference = of->training.inference});
+  return {{"name", graph.name}, {"title", graph.title}};
+}
+
+std::string answers_json(const std::vector<MachineAnswer>& answers, const Graph& graph,
+                         const Provenance& provenance) {
+  const PredictionSummary* of = summary_of(answers);
   JsonText text;
   text.add("schema_version", 1);
   text.add("kind", "machine_choice");
+  text.add("model", model_json(answers, graph));
+  text.add("framework", of != nullptr && of->expected ? Json(of->expected->framework) : Json());
+  text.add("samples", of != nullptr ? Json(of->totals.samples) : Json());
+  text.add("fastest", name_or_null(fastest_of(answers)));
+  text.add("cheapest", name_or_null(cheapest_of(answers)));
   text.add_list("machines", answers, answer_json);
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
+}
+
+/// A row twice says nothing more.
+void refuse_twice(const std::vector<std::string>& machines) {
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    for (std::size_t before = 0; before < i; ++before) {
+      if (same_name(machines[i], machines[before]))
+        fail(ErrorKind::usage, "--on names {} twice; name each machine once", machines[i]);
+    }
+  }
 }
 
 }  // namespace
@@ -182,6 +274,7 @@ std::vector<std::string> machine_names(const Arguments& given) {
 
 int predict_on_machines(const Request& request, const std::vector<std::string>& machines) {
   const Arguments& given = request.arguments;
+  refuse_twice(machines);
   const std::vector<double> price = prices(given, machines.size());
   PredictRequest wanted = predict_request(given, true);
   wanted.wants_alternatives = false;
@@ -191,7 +284,7 @@ int predict_on_machines(const Request& request, const std::vector<std::string>& 
   bool fits_all = true;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const Machine machine = load_machine(machines[i]);
-    MachineAnswer answer{.machine = machine.name};
+    MachineAnswer answer{.machine = machine.name, .title = machine.title};
     try {
       answer.summary = predict_model(graph, machine, wanted).summary;
     } catch (const Error& error) {  // a data type that it lacks: the others still have an answer
@@ -203,16 +296,20 @@ int predict_on_machines(const Request& request, const std::vector<std::string>& 
     }
     if (!price.empty()) {
       answer.price_per_hour = price[i];
-      answer.currency.clear();
+      answer.currency = "USD";
     }
     if (machine.power_w) answer.power_w = machine.power_w->value;
     fits_all &= answer.summary.fits_device();
     answers.push_back(std::move(answer));
   }
-  show_document(request, machines_json_flag,
-                {.title = "One network on several machines",
-                 .json = [&] { return answers_json(answers, {.command = request.command_line}); },
-                 .text = [&] { return answers_text(answers, request.style); }});
+  sort_by_time(answers);
+  const std::string network = graph.title.empty() ? graph.name : graph.title;
+  const std::string title = fmt::format("{} on {} machines", network, answers.size());
+  show_document(
+      request, machines_json_flag,
+      {.title = title,
+       .json = [&] { return answers_json(answers, graph, {.command = request.command_line}); },
+       .text = [&] { return answers_text(answers, network, request.style); }});
   return fits_all || !given.has(require_fit_flag) ? exit_code::done : exit_code::answer_is_no;
 }
 

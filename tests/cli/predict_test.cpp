@@ -95,17 +95,18 @@ TEST(Predict, prices_of_machine_files_count_unless_others_are_given) {
   OrderedJson machine = OrderedJson::parse(to_json(load_machine("l4")));
   machine["price_per_hour"] = {{"value", 2}, {"currency", "EUR"}};
   const std::string path = folder.file("mine.json", machine.dump()).string();
+  // The fastest first: the H200.
   const OrderedJson own = predicted({"resnet18", "--on", path + ",h200"})["machines"];
-  EXPECT_EQ(own[0]["currency"], "EUR");
-  EXPECT_NEAR(own[0]["cost_per_million_samples"].get<double>(),
-              2 / 3600. / own[0]["samples_per_s"].get<double>() * 1e6, 1e-9);
-  EXPECT_TRUE(own[1]["cost_per_million_samples"].is_null());
+  EXPECT_EQ(own[1]["currency"], "EUR");
+  EXPECT_NEAR(own[1]["cost_per_million_samples"].get<double>(),
+              2 / 3600. / own[1]["samples_per_s"].get<double>() * 1e6, 1e-9);
+  EXPECT_TRUE(own[0]["cost_per_million_samples"].is_null());
   // 72 W for a million samples.
-  EXPECT_NEAR(own[0]["kwh_per_million_samples"].get<double>(),
-              72 / own[0]["samples_per_s"].get<double>() * 1e6 / 3.6e6, 1e-9);
+  EXPECT_NEAR(own[1]["kwh_per_million_samples"].get<double>(),
+              72 / own[1]["samples_per_s"].get<double>() * 1e6 / 3.6e6, 1e-9);
   const Outcome table = run({"predict", "resnet18", "--on", path + ",h200"});
   EXPECT_NE(table.out.find(" EUR"), table.out.npos) << table.out;
-  EXPECT_NE(table.out.find("more than it draws"), table.out.npos) << table.out;
+  EXPECT_NE(table.out.find("an upper bound"), table.out.npos) << table.out;
   // Nobody pays for a limit.
   const OrderedJson limits =
       predicted({"resnet18", "--on", path + ",grace", "--framework", "none"})["machines"];
@@ -113,8 +114,70 @@ TEST(Predict, prices_of_machine_files_count_unless_others_are_given) {
   EXPECT_TRUE(limits[0]["kwh_per_million_samples"].is_null());
   const OrderedJson given =
       predicted({"resnet18", "--on", path + ",h200", "--price", "4,8"})["machines"];
-  EXPECT_EQ(given[0]["price_per_hour"], 4);
-  EXPECT_TRUE(given[0]["currency"].is_null());
+  EXPECT_EQ(given[1]["price_per_hour"], 4);
+  EXPECT_EQ(given[1]["currency"], "USD");
+}
+
+TEST(Predict, of_several_machines_the_fastest_comes_first_and_the_best_are_named) {
+  const std::vector<std::string> words = {
+      "gpt2",    "--batch",      "8", "--amp", "bf16", "--on", "l4,v100,grace,h200,a100-80gb",
+      "--price", "0.5,1,1,9,1.5"};
+  const OrderedJson json = predicted(words);
+  EXPECT_EQ(json["model"]["title"], "GPT-2 small");
+  EXPECT_EQ(json["model"]["batch"], 8);
+  EXPECT_EQ(json["samples"], 8);
+  EXPECT_EQ(json["framework"], "pytorch-eager");
+  std::vector<std::string> order;
+  double before_s = 0;
+  for (const OrderedJson& one : json["machines"]) {
+    order.push_back(one["machine"].get<std::string>());
+    if (!one.contains("expected")) continue;
+    EXPECT_GT(one["expected"]["time_s"].get<double>(), before_s) << order.back();
+    before_s = one["expected"]["time_s"].get<double>();
+    EXPECT_FALSE(one["title"].get<std::string>().empty());
+  }
+  EXPECT_EQ(order.front(), "h200");
+  EXPECT_TRUE(json["machines"].back().contains("refusal") ||
+              !json["machines"].back().contains("expected"))
+      << order.back();
+  EXPECT_EQ(json["fastest"], "h200");
+  const OrderedJson* cheapest = nullptr;
+  for (const OrderedJson& one : json["machines"]) {
+    if (!one.contains("expected") || !one["fits"].get<bool>()) continue;
+    const auto cost = [](const OrderedJson& of) {
+      return of["cost_per_million_samples"].get<double>();
+    };
+    if (cheapest == nullptr || cost(one) < cost(*cheapest)) cheapest = &one;
+  }
+  ASSERT_NE(cheapest, nullptr);
+  EXPECT_EQ(json["cheapest"], (*cheapest)["machine"]);
+
+  std::vector<std::string> shown = {"predict"};
+  shown.insert(shown.end(), words.begin(), words.end());
+  const std::string text = run(shown).out;
+  EXPECT_NE(text.find("\nfastest: h200, "), text.npos) << text;
+  EXPECT_NE(text.find(fmt::format("cheapest: {}, $", json["cheapest"].get<std::string>())),
+            text.npos)
+      << text;
+  EXPECT_LT(text.find("  h200 "), text.find("  a100-80gb ")) << text;
+}
+
+TEST(Predict, a_machine_out_of_memory_is_neither_the_fastest_nor_before_those_that_fit) {
+  const OrderedJson json =
+      predicted({"gpt2", "--batch", "64", "--on", "l40s,h200", "--price", "0.01,9"});
+  const OrderedJson &first = json["machines"][0], &last = json["machines"][1];
+  ASSERT_TRUE(first["fits"].get<bool>());
+  ASSERT_FALSE(last["fits"].get<bool>());
+  EXPECT_EQ(json["fastest"], "h200");
+  EXPECT_EQ(json["cheapest"], "h200");
+}
+
+TEST(Predict, names_each_machine_once) {
+  const Outcome outcome = run({"predict", "lenet5", "--on", "a100-80gb,h200,a100-80gb"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err.find("error: --on names a100-80gb twice; name each machine once\n"), 0U)
+      << outcome.err;
 }
 
 TEST(Predict, a_network_that_does_nothing_takes_no_time) {
