@@ -21,11 +21,11 @@ void check_sweep_page(const Arguments& given) {
     fail(ErrorKind::usage, "--html of a sweep writes a file; give it a name");
 }
 
-void write_sweep_page(const Request& request, const SweepTable& table) {
+void write_sweep_page(const Request& request, const SweepTable& table, const std::string& answers) {
   const auto path = request.arguments.value(html_flag);
   if (!path) return;
   const Provenance provenance{.command = request.command_line};
-  write_output(*path, page_text("Sweep", {page_section(table, provenance)}));
+  write_output(*path, page_text("Sweep", {page_section(table, provenance, answers)}));
 }
 
 void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown) {

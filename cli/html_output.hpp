@@ -21,9 +21,11 @@ inline constexpr Flag html_flag{.name = "html",
 std::string page_text(std::string_view title, const std::vector<PageSection>& parts,
                       TitleFrom title_from = TitleFrom::results);
 
-/// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output,
-/// where points and answers go.
-void write_sweep_page(const Request& request, const SweepTable& table);
+/// The page of a sweep, when --html was given, with the answers to what was asked of it (JSON;
+/// empty: nothing was). Errors (usage): it is to go to standard output, where points and answers
+/// go.
+void write_sweep_page(const Request& request, const SweepTable& table,
+                      const std::string& answers = {});
 void check_sweep_page(const Arguments& given);
 
 /// A result that is one document: --json and --html write it, people read the table. What is not

@@ -305,15 +305,19 @@ int run_here(const Request& request, RankSession* ranks) {
   if (code != exit_code::done || !outputs.wants_table()) return code;
   SweepTable table = whole_table(given, outputs, first);
   draw_plot(given, table);
-  write_sweep_page(request, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
     if (sweep.has_limit()) print(reuse_text(table, sweep, request.style));
     if (asks_for_answers(given)) print("\n");
   }
   const int fit_code = code_of_fit(given, table);
-  if (!asks_for_answers(given)) return fit_code;
-  return std::max(fit_code, print_answers(request, std::move(table), sweep));
+  if (!asks_for_answers(given)) {
+    write_sweep_page(request, table);
+    return fit_code;
+  }
+  const SweepReply reply = answer_sweep(request, std::move(table), sweep);
+  write_sweep_page(request, reply);
+  return std::max(fit_code, print_answers(request, reply));
 }
 
 // A dry run and a look at results are for one process; the others have nothing to do.

@@ -78,17 +78,27 @@ void check_questions(const Arguments& given, const Sweep& sweep) {
   check_questions(questions_of(given), sweep.columns().heads());
 }
 
-int print_answers(const Request& request, SweepTable table, const Sweep& sweep) {
+SweepReply answer_sweep(const Request& request, SweepTable table, const Sweep& sweep) {
   const Arguments& given = request.arguments;
-  std::vector<NetworkAnswers> networks;
+  SweepReply reply;
   const bool has_networks = !sweep.is_parallel();  // what stays on chip is of one device
   if (has_networks && (given.has(sensitivity_flag) || given.has(answers_json_flag)))
-    networks = network_answers(table, sweep, given.has(sensitivity_flag));
-  SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
-  answers.questions.columns = sweep.derived_columns();  // the run has applied these two
-  answers.questions.where = sweep.constraints();
-  answers.rows_before = static_cast<std::size_t>(sweep.grid().size());
-  return print_all(request, answers, networks);
+    reply.networks = network_answers(table, sweep, given.has(sensitivity_flag));
+  reply.answers = answer_questions(std::move(table), questions_of(given));
+  reply.answers.questions.columns = sweep.derived_columns();  // the run has applied these two
+  reply.answers.questions.where = sweep.constraints();
+  reply.answers.rows_before = static_cast<std::size_t>(sweep.grid().size());
+  return reply;
+}
+
+void write_sweep_page(const Request& request, const SweepReply& reply) {
+  if (!request.arguments.has(html_flag)) return;
+  write_sweep_page(request, reply.answers.table,
+                   to_json(reply.answers, reply.networks, {.command = request.command_line}));
+}
+
+int print_answers(const Request& request, const SweepReply& reply) {
+  return print_all(request, reply.answers, reply.networks);
 }
 
 int print_answers_from(const Request& request, SweepTable table) {
@@ -99,7 +109,8 @@ int print_answers_from(const Request& request, SweepTable table) {
   SweepQuestions questions = questions_of(given);
   questions.columns = given.values(column_flag);
   questions.where = given.values(where_flag);
-  const SweepAnswers answers = answer_questions(std::move(table), std::move(questions));
+  const SweepReply reply{answer_questions(std::move(table), std::move(questions)), {}};
+  const SweepAnswers& answers = reply.answers;
   // A table that lacks a column for what is asked is refused before a file is written.
   const std::string text =
       asks_for_answers(given) ? std::string() : to_text(answers.table, request.style);
@@ -111,8 +122,11 @@ int print_answers_from(const Request& request, SweepTable table) {
         answers.undecided == 1 ? "is" : "are"));
   }
   draw_plot(given, answers.table);
+  if (asks_for_answers(given)) {
+    write_sweep_page(request, reply);
+    return print_answers(request, reply);
+  }
   write_sweep_page(request, answers.table);
-  if (asks_for_answers(given)) return print_all(request, answers, {});
   print(text);
   return exit_code::done;
 }

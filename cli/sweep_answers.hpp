@@ -3,9 +3,11 @@
 
 #include "cli/command.hpp"
 #include "strata/api/sweep.hpp"
+#include "strata/report/sweep_answers.hpp"
 #include "strata/sweep/answers.hpp"
 
 #include <array>
+#include <vector>
 
 /// What `strata sweep` is asked about its points, and where the answers go.
 namespace strata {
@@ -46,8 +48,16 @@ bool asks_for_answers(const Arguments& given);
 /// Errors (usage) of questions about columns that the sweep will not have: before it runs.
 void check_questions(const Arguments& given, const Sweep& sweep);
 
+/// What was asked of the points, answered.
+struct SweepReply {
+  SweepAnswers answers;
+  std::vector<NetworkAnswers> networks;
+};
 /// Of a run: its columns and rows are what --column and --where made of them.
-int print_answers(const Request& request, SweepTable table, const Sweep& sweep);
+SweepReply answer_sweep(const Request& request, SweepTable table, const Sweep& sweep);
+/// The page of the points with the answers, when --html was given.
+void write_sweep_page(const Request& request, const SweepReply& reply);
+int print_answers(const Request& request, const SweepReply& reply);
 /// Of results of an earlier run, and its picture. Without a question, the summary of what --where
 /// leaves.
 int print_answers_from(const Request& request, SweepTable table);

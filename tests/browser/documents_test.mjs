@@ -106,21 +106,17 @@ test("a machine has a roof for every peak and every number with its source", asy
   await diff.close();
 });
 
-test("several machines are one table", async () => {
+test("several machines that are stored are the same page again", async () => {
   strata("predict", "resnet18", "--on", "h200,l40s", "--price", "3,1", "--json", "mc.json", "--html", "mc.html");
   const { machines } = json("mc.json");
-  const page = await open("mc.html");
-  const section = await view(page, "lists");
-  const rows = await texts(section.locator("tbody tr"));
-  assert.equal(rows.length, machines.length);
-  const cell = await section.locator("tbody tr").first().locator("td").nth(1).textContent();
-  near(seconds(cell), machines[0].expected.time_s, "expected time");
-  quiet(page);
-  await page.close();
   strata("report", "mc.json", "-o", "stored_mc.html");
-  const stored = await open("stored_mc.html");
-  assert.equal(await (await view(stored, "lists")).locator("tbody tr").count(), machines.length);
-  await stored.close();
+  for (const file of ["mc.html", "stored_mc.html"]) {
+    const page = await open(file);
+    assert.equal(await page.locator("#summary tbody tr").count(), machines.length);
+    assert.equal(await (await view(page, "lists")).locator("tbody tr").count(), machines.length);
+    quiet(page);
+    await page.close();
+  }
 });
 
 test("a study has its verdicts and its figures", async () => {

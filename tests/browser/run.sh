@@ -22,6 +22,7 @@ node "$tests/tables_test.mjs"
 node "$tests/parallel_test.mjs"
 node "$tests/scaling_test.mjs"
 node "$tests/saved_test.mjs"
+node "$tests/first_screen_test.mjs"
 
 # axe-core is no package of the distribution. It goes into the build folder; without it the other tests are all there is.
 axe="$2/axe/node_modules/axe-core/axe.min.js"

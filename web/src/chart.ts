@@ -96,11 +96,11 @@ export function frame(title: string, size: { width: number; height: number }, x:
     const at = xScale(tick);
     grid.append(s("line", { x1: at, x2: at, y1: 0, y2: height }));
     const half = 3.2 * tickText(tick, x).length;
-    if (at - half < free) continue;
-    free = at + half + 6;
     // The last one would be cut at the edge.
     const isLast = at > width - 34;
     const place = isLast ? { x: Math.min(at + 16, width + margin.right), anchor: "end" } : { x: at, anchor: "middle" };
+    if ((isLast ? place.x - 2 * half : at - half) < free) continue;
+    free = at + half + 6;
     grid.append(s("text", { x: place.x, y: height + 16, "text-anchor": place.anchor }, tickText(tick, x)));
   }
   for (const tick of ticksOf(yScale, y, height, 42)) {

@@ -154,6 +154,15 @@ function barOf(pair: Pair, most: number): HTMLElement {
   return bar;
 }
 
+const narrow = 700; // pixels, below which a phone shows four columns at most
+
+/// On a phone the answer, difference and ratio, stands beside the name; what it is made of is scrolled to.
+function inOrder(columns: SortColumn<Pair>[], width: number): SortColumn<Pair>[] {
+  if (width >= narrow) return columns;
+  const first = ["name", "difference_s", "ratio"];
+  return [...first.flatMap((key) => columns.find((column) => column.key === key) ?? []), ...columns.filter(({ key }) => !first.includes(key))];
+}
+
 function columnsOf(compared: Compared, by: By, pairs: Pair[]): SortColumn<Pair>[] {
   const [, b] = compared.names;
   const most = pairs.reduce((all, pair) => Math.max(all, Math.abs(difference(pair))), 0);
@@ -270,7 +279,7 @@ function searchField(context: Context): HTMLElement {
   return field;
 }
 
-function render(context: Context, element: HTMLElement): void {
+function render(context: Context, element: HTMLElement, width: number): void {
   const { state } = context;
   const marks = new Marks(context.links);
   const lead = h("div", {});
@@ -296,7 +305,7 @@ function render(context: Context, element: HTMLElement): void {
     body.replaceChildren(
       sortableTable(
         pairs,
-        columnsOf(compared, by, pairs),
+        inOrder(columnsOf(compared, by, pairs), width),
         {
           sort: state.get("cmpsort", "-difference_s"),
           onSort: (sort) => state.set("cmpsort", sort === "" ? "none" : sort),

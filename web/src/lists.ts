@@ -9,13 +9,16 @@ const kinds = ["catalogue", "machines", "machine_choice", "readiness", "trained_
 
 type Item = Record<string, unknown>;
 
-/// The expected time of a machine becomes columns of its own.
-function flat(item: Item): Item {
-  const { expected, ...rest } = item;
-  if (typeof expected !== "object" || expected === null) return item;
-  const { machine, ...others } = rest;
-  const { time_s, ...more } = expected as Item;
-  return { machine, expected_s: time_s, ...more, ...others };
+/// What an object holds becomes columns of its own: "expected_time_s", "host_title"; of an interval both ends.
+function flat(item: Item, before = ""): Item {
+  const all: Item = {};
+  for (const [key, value] of Object.entries(item)) {
+    const name = before + key;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) Object.assign(all, flat(value as Item, `${name}_`));
+    else if (/interval_s$/.test(key) && Array.isArray(value)) [all[`${before}from_s`], all[`${before}to_s`]] = value as unknown[];
+    else all[name] = value;
+  }
+  return all;
 }
 
 function listsOf(context: Context): [string, Item[]][] {
@@ -30,21 +33,24 @@ function listsOf(context: Context): [string, Item[]][] {
   return lists;
 }
 
+/// A person reads an item of a list by its name, else by what it holds.
+function itemText(key: string, item: unknown): string {
+  if (typeof item === "number") return format(item, unitOf(key));
+  if (typeof item !== "object" || item === null) return String(item);
+  const { name } = item as Item;
+  if (name !== undefined) return String(name);
+  return Object.entries(flat(item as Item))
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([inner, value]) => `${labelOf(inner)} ${text(inner, value)}`)
+    .join(" ");
+}
+
 function text(key: string, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return format(value, unitOf(key));
   if (typeof value === "string") return value;
-  if (Array.isArray(value))
-    return value
-      .map((each: unknown) =>
-        typeof each === "object" && each !== null
-          ? String((each as Item).name ?? JSON.stringify(each))
-          : typeof each === "number"
-            ? format(each, unitOf(key))
-            : String(each),
-      )
-      .join(", ");
-  return typeof value === "boolean" ? (value ? "yes" : "no") : JSON.stringify(value);
+  if (Array.isArray(value)) return value.map((each: unknown) => itemText(key, each)).join(", ");
+  return value === true ? "yes" : "no";
 }
 
 function listTable(items: Item[], words: string[]): { table: HTMLElement; count: number } {

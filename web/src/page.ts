@@ -10,6 +10,7 @@ import { kernelsView } from "./kernels";
 import { Links } from "./links";
 import { listsView } from "./lists";
 import { machineDiffView, machineView } from "./machine";
+import { machineChoiceOf } from "./machine_choice";
 import { memoryView } from "./memory";
 import { networkView } from "./network";
 import { Colors } from "./palette";
@@ -20,7 +21,7 @@ import { grouped, rowsOf } from "./rows";
 import type { Report } from "./schema";
 import { State } from "./state";
 import { studyViews } from "./studies";
-import { summaryView } from "./summary";
+import { summaryView, withSummary } from "./summary";
 import { sweepView } from "./sweep";
 import { tableView } from "./table";
 import { Tabs } from "./tabs";
@@ -50,6 +51,18 @@ const views: View[] = [
   compareView,
   networkView,
 ];
+
+/// Documents whose answer is one view: it is the first tab, below the sentence that a summary would have alone.
+const answers = [sweepView, convolutionsView, machineView, machineDiffView, listsView];
+
+function viewsOf(context: Context): View[] {
+  const all = [...studyViews(context), ...views].filter((view) => view.fits(context));
+  // The answer of a comparison is its table, which says it itself.
+  if (context.part.document.kind === "comparison")
+    return [compareView, summaryView, ...all.filter((view) => view !== compareView)];
+  const own = machineChoiceOf(context.part.document) ? undefined : all.find((view) => answers.includes(view));
+  return own ? [withSummary(own), ...all.filter((view) => view !== own)] : [summaryView, ...all];
+}
 
 function contextOf(report: Report, state: State, ended: AbortSignal): Context | null {
   const at = Math.min(report.parts.length - 1, Math.max(0, Number(state.get("part")) || 0));
@@ -114,10 +127,7 @@ export function showPage(report: Report, root: HTMLElement): void {
       root.replaceChildren(h("p", {}, "the report is empty"));
       return;
     }
-    const all = [summaryView, ...studyViews(context), ...views];
-    // The answer of a comparison is its table.
-    const first = context.part.document.kind === "comparison" ? compareView : summaryView;
-    const shown = [first, ...all.filter((view) => view !== first)].filter((view) => view.fits(context));
+    const shown = viewsOf(context);
     const tabs = new Tabs(context, shown);
     root.addEventListener("click", (event) => tabs.follow(event), { signal: end.signal });
     closeOnEscape(context);

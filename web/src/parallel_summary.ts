@@ -7,9 +7,9 @@ import { changesOf } from "./changes";
 import { h, kept, name, words } from "./dom";
 import { explanationOf } from "./findings";
 import { choiceOf, clusterTitle, partColor, partsOf, resultOf, sceneOfRanks } from "./parallel";
-import type { ParallelDocument, ParallelHead, ParallelResult, RankMemory } from "./schema";
+import type { ParallelChoice, ParallelDocument, ParallelHead, ParallelResult, RankMemory } from "./schema";
 import { axisHeight, drawAxis, drawLane, penOf } from "./timeline_draw";
-import { format, percent, whole } from "./units";
+import { duration, energy, format, money, percent, whole } from "./units";
 import type { Context } from "./view";
 
 type Result = ParallelHead & ParallelResult;
@@ -54,7 +54,7 @@ function lead(document: ParallelDocument, result: Result): HTMLElement {
     ` on ${clusterTitle(result)}, split as `,
     h("code", {}, result.strategy.text),
     choice ? `, the fastest of ${whole(choice.strategies.length)} strategies,` : "",
-    kept(` is expected to take ${format(result.expected.time_s, "s")} (nine of ten from ${format(low, "s")} to ${format(high, "s")}).`),
+    kept(` is expected to take ${format(result.expected.time_s, "s")} (90 % interval ${format(low, "s")} to ${format(high, "s")}).`),
   );
 }
 
@@ -79,6 +79,74 @@ function cards(result: Result): HTMLElement {
   if (result.mfu !== null)
     all.splice(2, 0, { label: "MFU", value: percent(result.mfu), detail: "of the peak of all devices, without recomputation" });
   return cardList(all);
+}
+
+/// What the whole run takes, where its length or a price was said.
+function runCards({ training, cluster }: Result): HTMLElement[] {
+  if (!training) return [];
+  const { run, price_per_device_hour: price } = training;
+  const currency = training.currency ?? "";
+  const per = price === null ? "" : `at ${money(price, currency)} per device and hour`;
+  const all: Card[] = [];
+  if (run) {
+    const length = run.tokens !== null ? `${format(run.tokens, "count")} tokens` : run.samples !== null ? `${format(run.samples, "count")} samples` : "";
+    const [low, high] = run.interval_s;
+    all.push(
+      { label: "training run", value: duration(run.time_s), detail: `90 % interval ${duration(low)} to ${duration(high)}` },
+      { label: "iterations", value: format(run.iterations, "count"), detail: length },
+      { label: "device hours", value: format(run.device_hours, "count"), detail: `on ${whole(cluster.devices)} ${cluster.devices === 1 ? "device" : "devices"}` },
+    );
+    if (run.cost !== null) all.push({ label: "cost of the run", value: money(run.cost, currency), detail: per });
+    if (run.energy_kwh !== null)
+      all.push({ label: "energy of the run", value: energy(run.energy_kwh), detail: "at the boards' power limit, of the devices alone: an upper bound" });
+  }
+  if (training.cost_per_million !== null)
+    all.push({ label: `cost per million ${training.per_million}`, value: money(training.cost_per_million, currency), detail: per });
+  return all.length > 0 ? [h("h3", {}, run ? "The training run" : "Cost"), cardList(all)] : [];
+}
+
+const mostTried = 6;
+
+/// The first of all strategies, or the stages of the one that was asked for.
+function shortTable(document: ParallelDocument, result: Result): HTMLElement {
+  const choice = choiceOf(document);
+  const [title, heads, rows] = choice ? triedRows(choice) : stageRows(result);
+  const isNumber = (at: number) => at > 0 && heads[at] !== "layers" && heads[at] !== "why it loses";
+  const [all, view] = choice ? [choice.strategies.length, "strategies"] : [result.stages.length, "stages"];
+  const link = h("a", { class: "to-view", href: `#${view}` }, `all ${whole(all)}`);
+  return h(
+    "div",
+    { class: "first-rows" },
+    h("h3", {}, title),
+    h(
+      "div",
+      { class: "wide" },
+      h(
+        "table",
+        { class: "small" },
+        h("thead", {}, h("tr", {}, ...heads.map((each, at) => h("th", { class: isNumber(at) ? "n" : undefined }, each)))),
+        h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((each, at) => h("td", { class: isNumber(at) ? "n" : "words" }, ...words(each)))))),
+      ),
+    ),
+    h("p", { class: "dim more" }, link, ", with every number"),
+  );
+}
+
+type ShortRows = [title: string, heads: string[], rows: string[][]];
+
+function triedRows(choice: ParallelChoice): ShortRows {
+  const rows = choice.strategies
+    .filter(({ time_s }) => time_s !== undefined)
+    .slice(0, mostTried)
+    .map((each) => [each.strategy, format(each.time_s, "s"), format(each.memory_bytes, "capacity"), each.why_it_loses ?? ""]);
+  return ["The fastest strategies", ["strategy", "expected", "memory", "why it loses"], rows];
+}
+
+function stageRows(result: Result): ShortRows {
+  const rows = result.stages
+    .slice(0, mostTried)
+    .map((stage) => [String(stage.stage), stage.layers, format(stage.time.compute_s, "s"), format(stage.memory.total_bytes, "capacity")]);
+  return [result.stages.length > 1 ? "Stages of the pipeline" : "Every rank", ["stage", "layers", "compute", "memory"], rows];
 }
 
 function timeBar(result: Result): HTMLElement {
@@ -160,9 +228,10 @@ export function renderParallel(context: Context, document: ParallelDocument, ele
   }
   const problem = outOfMemory(context, result);
   if (problem) element.append(problem);
-  element.append(lead(document, result), cards(result), timeBar(result));
+  element.append(lead(document, result), cards(result), ...runCards(result), timeBar(result));
   const changes = changesOf(context);
-  element.append(h("div", { class: changes ? "beside" : "" }, memoryBar(result), ...(changes ? [changes] : [])));
+  const held = h("div", {}, memoryBar(result), shortTable(document, result));
+  element.append(h("div", { class: changes ? "beside" : "" }, held, ...(changes ? [changes] : [])));
   const over = strip(context, result, width);
   if (over) element.append(over);
   if (result.cluster.assumptions.length > 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row for each number of devices: the best strategy and what it reaches, or the reason why there is none.
-import { h, words } from "./dom";
+import { h } from "./dom";
 import { answered, itemsOf, type Answer, type Devices } from "./scaling";
-import { sortableTable, type SortColumn, type Sorting } from "./sortable";
+import { sortableTable, tellReason, type SortColumn, type Sorting } from "./sortable";
 import { duration, money, type Unit } from "./units";
 
 type Column = SortColumn<Devices>;
@@ -50,13 +50,6 @@ function columnsOf(all: Devices[]): Column[] {
     ...optional.filter((column) => rows.some((row) => column.value(row) !== null)),
     { key: "strategy", label: "strategy", unit: "text", value: ({ answer, reason }) => answer?.strategy ?? reason },
   ];
-}
-
-/// Where there is no answer, the reason has the room of all numbers.
-function tellReason(line: HTMLElement, reason: string, columns: number): void {
-  const [first] = line.children;
-  line.classList.add("no-answer");
-  line.replaceChildren(...(first ? [first] : []), h("td", { class: "words dim", colspan: columns - 1, "data-key": "reason" }, ...words(reason || "no answer")));
 }
 
 export function scalingTable(all: Devices[], sorting: Sorting): HTMLElement {

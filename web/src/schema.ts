@@ -6,16 +6,19 @@ import type {
   ComparisonDocument,
   ExplanationDocument,
   ListDocument,
+  MachineChoiceDocument,
   MachineDiffDocument,
   MachineDocument,
   ReproductionDocument,
   StudyFigure,
 } from "./schema_documents";
 import type { ParallelDocument, ParallelScaling } from "./schema_parallel";
+import type { SweepAnswers, SweepDocument } from "./schema_sweep";
 import type { TracedProcess } from "./schema_trace";
 
 export * from "./schema_documents";
 export * from "./schema_parallel";
+export * from "./schema_sweep";
 export * from "./schema_trace";
 
 export interface Report {
@@ -36,6 +39,7 @@ export interface Part {
   memory?: Memory;
   model?: ModelDocument;
   explanation?: ExplanationDocument;
+  answers?: SweepAnswers; // of a sweep, to what was asked
   figures?: StudyFigure[];
 }
 
@@ -52,6 +56,7 @@ export type Document =
   | ReproductionDocument
   | ParallelDocument
   | ParallelScaling
+  | MachineChoiceDocument
   | ListDocument;
 
 export interface Provenance {
@@ -342,24 +347,6 @@ export interface ConvAdvice {
   scratch_budget_bytes?: number;
   recommendation: string;
   fastest?: { label: string; is_clear?: boolean }[];
-}
-
-export interface SweepDocument {
-  kind: "sweep";
-  identity: string;
-  points: number;
-  columns: SweepColumn[];
-  provenance?: Provenance;
-}
-
-export interface SweepColumn {
-  name: string;
-  is_number: boolean;
-  is_axis: boolean;
-  cells: (number | string | null)[]; // unpacked when first asked for, where the sweep is long
-  values?: (number | string | null)[]; // each once
-  index?: string; // base64 of two bytes for each point: its place in values; without it all points have the first
-  numbers?: string; // base64 of eight bytes for each point
 }
 
 export function isProfile(document: Document): document is ProfileDocument {

@@ -178,8 +178,36 @@ export interface StudyFigure {
   svg: string;
 }
 
+/// One network on several machines, the fastest first.
+export interface MachineChoiceDocument {
+  kind: "machine_choice";
+  model?: ModelHead; // older documents do not say it, nor what is fastest
+  framework?: string | null; // null: limits only
+  samples?: number; // of an iteration
+  fastest?: string | null;
+  cheapest?: string | null;
+  machines: ChosenMachine[];
+  provenance?: Provenance;
+}
+
+export interface ChosenMachine {
+  machine: string;
+  refusal?: string; // why it has no answer; then nothing follows
+  title?: string;
+  limit_s?: number;
+  expected?: { time_s: number; interval_s: [number, number]; calibration: string };
+  samples_per_s?: number;
+  memory_bytes?: number;
+  fits?: boolean;
+  price_per_hour?: number | null;
+  currency?: string | null;
+  cost_per_million_samples?: number | null;
+  power_w?: number | null;
+  kwh_per_million_samples?: number | null;
+}
+
 /// Lists that need no view of their own: what ships, what the computer can do.
 export interface ListDocument {
-  kind: "catalogue" | "machines" | "machine_choice" | "readiness" | "trained_networks";
+  kind: "catalogue" | "machines" | "readiness" | "trained_networks";
   provenance?: Provenance;
 }

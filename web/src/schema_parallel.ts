@@ -79,6 +79,7 @@ export interface ParallelResult {
   tokens_per_s: number | null;
   mfu: number | null;
   fits: boolean;
+  training?: TrainingCost; // older documents do not say it
   memory: RankMemory;
   time: RankTime; // the mean over stages
   time_names?: Record<string, string>; // older documents do not say it
@@ -105,6 +106,15 @@ export type ParallelChoice = ParallelHead &
     refused: string[];
   };
 export type ParallelDocument = ParallelPrediction | ParallelChoice;
+
+/// What the device hours of an iteration cost, and a whole run where its length was said.
+export interface TrainingCost {
+  price_per_device_hour: number | null;
+  currency: string | null;
+  cost_per_million: number | null;
+  per_million: "tokens" | "samples";
+  run: (TrainingRun & { tokens: number | null; samples: number | null }) | null;
+}
 
 /// A whole training run, from the pace of one iteration.
 export interface TrainingRun {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table whose heads sort it. It shows the first rows of the order, and more when asked; a search narrows what is in it.
 import { csvText } from "./csv";
-import { h, name } from "./dom";
+import { h, name, words } from "./dom";
 import { exportable } from "./export";
 import { format, whole, type Unit } from "./units";
 
@@ -126,4 +126,11 @@ export function sortableTable<Item>(
     h("div", { class: "wide sortable", tabindex: 0, role: "group", "aria-label": sorting.about ?? "table" }, table),
     h("div", { class: "below-table" }, count, more),
   );
+}
+
+/// Where there is no answer, the reason has the room of all numbers.
+export function tellReason(line: HTMLElement, reason: string, columns: number): void {
+  const [first] = line.children;
+  line.classList.add("no-answer");
+  line.replaceChildren(...(first ? [first] : []), h("td", { class: "words dim", colspan: columns - 1, "data-key": "reason" }, ...words(reason || "no answer")));
 }

@@ -5,30 +5,24 @@ import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
 import { h, kept, name, words, type Child } from "./dom";
 import { expectedCards, interval, outOfMemory } from "./expected";
+import { machineChoiceOf, renderMachineChoice } from "./machine_choice";
 import { isParallel } from "./parallel";
 import { renderParallel } from "./parallel_summary";
 import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
 import { scalingOf } from "./scaling";
 import { renderScaling } from "./scaling_summary";
-import {
-  isMachine,
-  isProfile,
-  type ConvDocument,
-  type ExplanationDocument,
-  type ModelDocument,
-  type ProfileDocument,
-  type RooflineDocument,
-  type SweepColumn,
-  type SweepDocument,
-} from "./schema";
+import { isMachine, isProfile, type ExplanationDocument, type ModelDocument, type ProfileDocument, type RooflineDocument } from "./schema";
 import {
   renderComparison,
+  renderConv,
+  renderList,
   renderMachine,
   renderMachineDiff,
   renderReproduction,
 } from "./summary_documents";
+import { renderSweep } from "./sweep_summary";
 import { timeKey } from "./totals";
-import { format, labelOf, percent, unitOf, whole } from "./units";
+import { format, percent, whole } from "./units";
 import type { Context, View } from "./view";
 
 function number(value: unknown): number | null {
@@ -274,74 +268,6 @@ function renderModel(document: ModelDocument, element: HTMLElement): void {
   );
 }
 
-function renderConv(document: ConvDocument, element: HTMLElement): void {
-  const measured = document.cells.filter((cell) => cell.time_s !== undefined).length;
-  element.append(
-    h(
-      "p",
-      { class: "lead" },
-      `${measured} of ${document.cells.length} convolutions were measured on ${document.device} in ${document.dtype}; the others say why not.`,
-    ),
-    h(
-      "ul",
-      {},
-      ...document.advice.map((advice) =>
-        h(
-          "li",
-          {},
-          `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "capacity")} of scratch`}: ${advice.recommendation}`,
-        ),
-      ),
-    ),
-  );
-}
-
-/// The fastest and the slowest point of each network, with what tells them apart.
-function extremes(document: SweepDocument, axes: SweepColumn[]): string[] {
-  const speed =
-    document.columns.find((column) => column.name === "samples_per_s") ??
-    document.columns.find((column) => column.name === "time_s");
-  if (!speed) return [];
-  const isRate = speed.name === "samples_per_s";
-  const model = axes.find((axis) => axis.name === "model");
-  const others = axes.filter((axis) => axis !== model);
-  const cell = (column: SweepColumn, row: number) => {
-    const value = column.cells[row];
-    return typeof value === "number" ? format(value, unitOf(column.name)) : String(value ?? "");
-  };
-  const best = new Map<string, [number, number]>();
-  speed.cells.forEach((value, row) => {
-    if (typeof value !== "number") return;
-    const key = model ? String(model.cells[row]) : "";
-    const known = best.get(key) ?? [row, row];
-    const at = (index: number) => speed.cells[index] as number;
-    best.set(key, [value > at(known[0]) ? row : known[0], value < at(known[1]) ? row : known[1]]);
-  });
-  const point = (row: number) =>
-    `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${labelOf(axis.name)} ${cell(axis, row)}`).join(", ")})`;
-  return [...best].map(
-    ([name, [most, least]]) =>
-      `${name === "" ? "" : `${name}: `}fastest ${point(isRate ? most : least)}, slowest ${point(isRate ? least : most)}`,
-  );
-}
-
-function renderSweep(document: SweepDocument, element: HTMLElement): void {
-  const axes = document.columns.filter((column) => column.is_axis && new Set(column.cells).size > 1);
-  const failed =
-    document.columns
-      .find((column) => column.name === "error")
-      ?.cells.filter((cell) => cell !== "" && cell !== null).length ?? 0;
-  const sizes = axes.map((axis) => `${whole(new Set(axis.cells).size)} values of ${labelOf(axis.name)}`);
-  element.append(
-    h(
-      "p",
-      { class: "lead" },
-      `${whole(document.points)} points: ${sizes.join(", ")}.${failed > 0 ? ` ${whole(failed)} failed.` : ""}`,
-    ),
-  );
-  element.append(h("ul", {}, ...extremes(document, axes).map((line) => h("li", {}, ...words(line)))));
-}
-
 function renderRoofline(document: RooflineDocument, element: HTMLElement): void {
   const rows = document.profiles.reduce((sum, series) => sum + series.rows.length, 0);
   element.append(
@@ -375,22 +301,30 @@ function renderExplanation(context: Context, document: ExplanationDocument, elem
   if (changes) element.append(changes);
 }
 
-function render(context: Context, element: HTMLElement, width: number): void {
+function renderAnswer(context: Context, element: HTMLElement, width: number): void {
   const { document } = context.part;
   const scaling = scalingOf(document);
+  const choice = machineChoiceOf(document);
   if (scaling) renderScaling(context, scaling, element, width);
+  else if (choice) renderMachineChoice(context, choice, element, width);
   else if (isParallel(document)) renderParallel(context, document, element, width);
   else if (isProfile(document)) {
     if (context.rows) renderProfile(context, document, context.rows, element, width);
   } else if (isMachine(document)) renderMachine(document, element);
   else if (document.kind === "model") renderModel(document, element);
   else if (document.kind === "convolutions") renderConv(document, element);
-  else if (document.kind === "sweep") renderSweep(document, element);
+  else if (document.kind === "sweep") renderSweep(context.part, document, element);
   else if (document.kind === "roofline") renderRoofline(document, element);
   else if (document.kind === "comparison") renderComparison(document, element);
   else if (document.kind === "explanation") renderExplanation(context, document, element);
   else if (document.kind === "machine_diff") renderMachineDiff(document, element);
   else if (document.kind === "reproduction") renderReproduction(document, element);
+  else renderList(document, element);
+}
+
+/// What else the document says, below the answer.
+function renderNotes(context: Context, element: HTMLElement): void {
+  const { document } = context.part;
   const warnings = "warnings" in document ? ((document as ProfileDocument).warnings ?? []) : [];
   for (const warning of warnings)
     element.append(
@@ -401,4 +335,24 @@ function render(context: Context, element: HTMLElement, width: number): void {
     element.append(h("p", { class: "command" }, h("code", {}, document.provenance.command)));
 }
 
-export const summaryView: View = { id: "summary", title: "Summary", fits: () => true, render };
+export const summaryView: View = {
+  id: "summary",
+  title: "Summary",
+  fits: () => true,
+  render: (context, element, width) => {
+    renderAnswer(context, element, width);
+    renderNotes(context, element);
+  },
+};
+
+/// A view that is all there is to see: what a summary says stands around it.
+export function withSummary(view: View): View {
+  return {
+    ...view,
+    render: (context, element, width) => {
+      renderAnswer(context, element, width);
+      view.render(context, element, width);
+      renderNotes(context, element);
+    },
+  };
+}

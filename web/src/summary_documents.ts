@@ -6,13 +6,15 @@ import type {
   ComparedLabel,
   ComparedSide,
   ComparisonDocument,
+  ConvDocument,
+  Document,
   MachineDiffDocument,
   MachineDocument,
   ReproducedStudy,
   ReproductionDocument,
 } from "./schema";
 import { studyView } from "./studies";
-import { format, percent, whole, type Unit } from "./units";
+import { format, labelOf, percent, whole, type Unit } from "./units";
 
 function sideOf(label: ComparedLabel): string {
   const what = [label.title || label.network, label.dtype, label.machine_title || label.machine];
@@ -58,6 +60,37 @@ export function renderMachine(document: MachineDocument, element: HTMLElement): 
   element.append(
     h("p", { class: "lead" }, ...words(`${document.title} (${document.name}), ${document.kind}: ${from}.`)),
   );
+}
+
+export function renderConv(document: ConvDocument, element: HTMLElement): void {
+  const measured = document.cells.filter((cell) => cell.time_s !== undefined).length;
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      `${measured} of ${document.cells.length} convolutions were measured on ${document.device} in ${document.dtype}; the others say why not.`,
+    ),
+    // Of one series and pass, the view below says it.
+    document.advice.length > 1 ? h(
+      "ul",
+      { class: "answers" },
+      ...document.advice.map((advice) =>
+        h(
+          "li",
+          {},
+          `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "capacity")} of scratch`}: ${advice.recommendation}`,
+        ),
+      ),
+    ) : "",
+  );
+}
+
+/// How many there are of what a list is of.
+export function renderList(document: Document, element: HTMLElement): void {
+  const counts = Object.entries(document).flatMap(([key, value]) =>
+    Array.isArray(value) && value.length > 0 ? [`${whole(value.length)} ${labelOf(key)}`] : [],
+  );
+  if (counts.length > 0) element.append(h("p", { class: "lead" }, ...words(`${counts.join(", ")}.`)));
 }
 
 export function renderMachineDiff(document: MachineDiffDocument, element: HTMLElement): void {

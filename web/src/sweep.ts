@@ -3,20 +3,25 @@
 // points are regarded, however many there are; what takes long is done in turns.
 import { legend } from "./chart";
 import { h, menu } from "./dom";
-import type { SweepColumn, SweepDocument } from "./schema";
+import type { SweepAnswers, SweepColumn, SweepDocument } from "./schema";
+import { AskedFront } from "./sweep_asked";
 import { FrontChart, networkName } from "./sweep_front";
 import { mostSeries, SweepLines } from "./sweep_lines";
 import { SweepMap, type Statistic } from "./sweep_map";
 import { cellText, choices, isMore, outOfMemory, Points, type Reach } from "./sweep_points";
+import { fastestRows, frontTables, mostListedPoints, pointTable } from "./sweep_table";
 import type { Lines } from "./tooltip";
 import { labelOf, whole } from "./units";
 import { remade, type Context, type View } from "./view";
 import { Turns } from "./work";
 
+const mostKnees = 4; // named in a picture
 const hollowKey = { name: outOfMemory, color: "var(--dim)", isOpen: true };
 
 class SweepViews implements Reach {
   private readonly points: Points;
+  private readonly answers: SweepAnswers | undefined;
+  private readonly asked: AskedFront;
 
   constructor(
     private readonly context: Context,
@@ -24,7 +29,9 @@ class SweepViews implements Reach {
     private readonly element: HTMLElement,
     private readonly width: number,
   ) {
-    this.points = new Points(document);
+    this.answers = context.part.answers;
+    this.asked = new AskedFront(document, this.answers);
+    this.points = new Points(this.asked.document);
   }
 
   private pick(
@@ -58,28 +65,59 @@ class SweepViews implements Reach {
     const numeric = axes.filter((column) => column.is_number);
     const named = (name: string) => results.find((column) => column.name === name);
     const speed = named("expected_s") ?? named("time_s") ?? results[0];
-    if (!speed || axes.length === 0) {
-      this.element.append(h("p", {}, "the points differ in nothing that could be drawn"));
-      return;
-    }
     const chosen = h("div", { class: "point" });
-    const x = this.longest(numeric);
-    if (x) this.part(["sx", "sy", "smodel"], (controls, place) => this.lines(controls, place, numeric, x, speed));
-    if (axes.length > 1)
-      this.part(["hx", "hy", "hz", "hstat", "sfix"], (controls, place) => this.heat(controls, place, speed));
-    this.part(["px", "py", "point"], (controls, place) => this.front(controls, place, speed));
+    if (speed && axes.length > 0) this.pictures(numeric, speed);
+    else this.element.append(h("p", {}, "The points differ in nothing that could be drawn."));
+    this.element.append(...frontTables(this.answers, axes));
+    this.list();
+    if (axes.length > 1 && speed)
+      this.part(this.element, ["hx", "hy", "hz", "hstat", "sfix"], (controls, place) => this.heat(controls, place, speed));
     this.element.append(chosen);
     remade(this.context, ["point"], () => this.chosen(chosen));
   }
 
+  /// Lines and front, beside each other where there is room.
+  private pictures(numeric: SweepColumn[], speed: SweepColumn): void {
+    const knee = numeric.find((column) => this.answers?.knees.some((each) => each.column === column.name));
+    const x = knee ?? this.longest(numeric);
+    const isTwo = x !== undefined && this.width > 1000;
+    const place = h("div", { class: isTwo ? "two pictures" : "" });
+    this.element.append(place);
+    if (x) this.part(place, ["sx", "sy", "smodel"], (controls, chart) => this.lines(controls, chart, numeric, x, speed));
+    this.part(place, ["px", "py", "point"], (controls, chart) => this.front(controls, chart, speed));
+  }
+
+  /// The points themselves: all of few, the fastest of many.
+  private list(): void {
+    const place = h("div", {});
+    this.element.append(place);
+    const { state } = this.context;
+    const rows: number[] = [];
+    const { points } = this.points.document;
+    const title = points > mostListedPoints ? `The ${mostListedPoints} fastest of ${whole(points)} points` : "All points, the fastest first";
+    const show = () =>
+      place.replaceChildren(
+        h("h3", {}, title),
+        pointTable(this.points, rows, { sort: state.get("points-sort"), onSort: (next) => state.set("points-sort", next), about: "points" }, this),
+      );
+    const all = this.points;
+    function* make(): Generator<void, void, void> {
+      yield* fastestRows(all, rows);
+      show();
+      state.on(["points-sort"], show);
+    }
+    new Turns(place).start(make());
+  }
+
   /// A picture with its menus, made anew in turns when one of the keys changes.
   private part(
+    parent: HTMLElement,
     keys: string[],
     make: (controls: HTMLElement, place: HTMLElement) => Generator<void, void, void>,
   ): void {
     const controls = h("div", { class: "controls" });
     const place = h("div", { class: "chart-place" });
-    this.element.append(controls, place);
+    parent.append(h("div", {}, controls, place));
     const turns = new Turns(place);
     remade(this.context, keys, () => turns.start(make(controls, place)));
   }
@@ -120,6 +158,7 @@ class SweepViews implements Reach {
     first: SweepColumn,
     speed: SweepColumn,
   ): Generator<void, void, void> {
+    const width = place.clientWidth || this.width;
     const { axes, results } = this.points;
     const x = this.pick("sx", numeric, first) as SweepColumn;
     const y = this.pick("sy", results, speed) as SweepColumn;
@@ -139,7 +178,8 @@ class SweepViews implements Reach {
         : "",
     );
     yield;
-    yield* new SweepLines(this.points, x, y, this.width, this).draw(wanted, (drawn) => {
+    const knees = (this.answers?.knees ?? []).filter((each) => each.column === x.name).flatMap((each) => each.knees.flatMap(({ value }) => value ?? []));
+    yield* new SweepLines(this.points, x, y, width, this, [...new Set(knees)].slice(0, mostKnees)).draw(wanted, (drawn) => {
       const keys = [...(drawn.hasHollow ? [hollowKey] : []), ...drawn.series];
       place.replaceChildren(
         drawn.figure,
@@ -191,23 +231,26 @@ class SweepViews implements Reach {
   }
 
   private *front(controls: HTMLElement, place: HTMLElement, speed: SweepColumn): Generator<void, void, void> {
+    const width = place.clientWidth || this.width;
     const { axes, results } = this.points;
     const goals = [...axes.filter((axis) => axis.is_number), ...results];
+    const [askedX, askedY] = this.asked.goals.map((name) => goals.find((column) => column.name === name));
     const x = this.pick(
       "px",
       goals,
-      this.longest(axes.filter((axis) => axis.is_number)) ?? results[1] ?? speed,
+      askedX ?? this.longest(axes.filter((axis) => axis.is_number)) ?? results[1] ?? speed,
     ) as SweepColumn;
     const y = this.pick(
       "py",
       goals,
-      results.find((column) => column.name === "samples_per_s") ?? speed,
+      askedY ?? results.find((column) => column.name === "samples_per_s") ?? speed,
     ) as SweepColumn;
+    const rows = askedX === x && askedY === y ? this.asked.rows : null;
     const word = (column: SweepColumn) => (isMore(column) ? "more" : "less");
     const said = h("span", { class: "dim" });
     controls.replaceChildren(this.menuOf("front of", goals, x, "px"), this.menuOf("and", goals, y, "py"), said);
     yield;
-    const chart = new FrontChart(this.points, x, y, this.width, this.context.state.get("point"), this);
+    const chart = new FrontChart(this.points, x, y, width, this.context.state.get("point"), this, rows);
     yield* chart.draw(({ figure, networks, colors, considered, onFront, hollow }) => {
       said.textContent = `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${whole(onFront)} of ${whole(considered)} points are on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
       const names = networks.map(networkName);

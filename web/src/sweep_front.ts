@@ -48,6 +48,7 @@ export class FrontChart {
     private readonly width: number,
     private readonly chosen: string,
     private readonly reach: Reach,
+    private readonly asked: Set<number> | null = null, // rows of the front that the program found
   ) {}
 
   *draw(show: (front: Front) => void): Generator<void, void, void> {
@@ -116,12 +117,15 @@ export class FrontChart {
 
   private *front(rows: number[], network: Cell, colors: Colors): Generator<void, void, void> {
     const best: number[] = [];
-    yield* paretoFront(
-      rows,
-      (row) => goal(this.x, row),
-      (row) => goal(this.y, row),
-      best,
-    );
+    const { asked } = this;
+    if (asked) best.push(...rows.filter((row) => asked.has(row)).sort((a, b) => goal(this.x, a) - goal(this.x, b)));
+    else
+      yield* paretoFront(
+        rows,
+        (row) => goal(this.x, row),
+        (row) => goal(this.y, row),
+        best,
+      );
     const name = networkName(network);
     this.drawn.area.append(
       s("path", {

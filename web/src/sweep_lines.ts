@@ -37,6 +37,7 @@ export class SweepLines {
     private readonly y: SweepColumn,
     private readonly width: number,
     private readonly reach: Reach,
+    private readonly knees: number[] = [], // of the axis
   ) {
     this.others = points.axes.filter((axis) => axis !== x);
   }
@@ -54,6 +55,7 @@ export class SweepLines {
     if (shown.length < all.length) {
       yield* this.band(drawn, all);
     }
+    this.markKnees(drawn);
     const colors = new Colors(shown.map((each) => each.name));
     const dots = shown.reduce((sum, each) => sum + each.rows.length, 0);
     for (const each of shown) {
@@ -67,6 +69,22 @@ export class SweepLines {
       all: all.length,
       order,
       hasHollow: shown.some(({ rows }) => rows.some((row) => this.points.isOutOfMemory(row))),
+    });
+  }
+
+  /// Where the program found that more stops paying.
+  private markKnees(drawn: Frame): void {
+    this.knees.forEach((knee, at) => {
+      const x = drawn.x(knee);
+      const isRight = x > 0.75 * drawn.width;
+      drawn.area.append(s("path", { d: `M${x},0V${drawn.height}`, class: "line knee" }));
+      drawn.over.append(
+        s(
+          "text",
+          { x: isRight ? x - 5 : x + 5, y: 12 + 13 * at, "text-anchor": isRight ? "end" : "start", class: "roof-name" },
+          `knee ${cellText(this.x, knee)}`,
+        ),
+      );
     });
   }
 

@@ -133,7 +133,7 @@ class LayerTable {
       this.isNarrow ? 9 : 13,
       ...this.inOrder(
         this.texts.map(() => 7),
-        this.table.columns.map(() => 7.4),
+        this.table.columns.map(({ label }) => Math.max(7.4, 0.47 * label.length + 2.4)), // a head is never cut
       ),
     ]; // rem
     this.scroller.style.setProperty(

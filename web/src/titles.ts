@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page is of, for its head and for the browser's tab: model, batch, data type, machine, predicted or measured.
+import { machineChoiceOf, machineChoiceTitle } from "./machine_choice";
 import { isParallel, parallelTitle } from "./parallel";
 import { scalingOf, scalingTitle } from "./scaling";
 import {
@@ -93,6 +94,8 @@ function partTitle(part: Part): string {
   const scaling = scalingOf(document);
   if (scaling) return scalingTitle(scaling);
   if (isParallel(document)) return parallelTitle(document);
+  const choice = machineChoiceOf(document);
+  if (choice) return machineChoiceTitle(choice);
   if (isProfile(document)) return profileTitle(document);
   if (document.kind === "sweep") return sweepTitle(document as SweepDocument);
   if (document.kind === "roofline") return rooflineTitle(document as RooflineDocument);

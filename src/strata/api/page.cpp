@@ -92,8 +92,11 @@ PageSection page_section(const ConvResults& results, const ConvView& view,
   return part;
 }
 
-PageSection page_section(const SweepTable& table, const Provenance& provenance) {
-  return {.name = "sweep", .document = sweep_json(table, provenance)};
+PageSection page_section(const SweepTable& table, const Provenance& provenance,
+                         const std::string& answers) {
+  PageSection part{.name = "sweep", .document = sweep_json(table, provenance)};
+  if (!answers.empty()) part.extras.emplace_back("answers", answers);
+  return part;
 }
 
 PageSection page_section(const ParallelSummary& summary, const Explanation* explanation,

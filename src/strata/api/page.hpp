@@ -22,7 +22,9 @@ PageSection page_section(const ModelSummary& summary, const Provenance& provenan
 PageSection page_section(const RooflineSummary& summary, const Provenance& provenance);
 PageSection page_section(const ConvResults& results, const ConvView& view,
                          const Provenance& provenance);
-PageSection page_section(const SweepTable& table, const Provenance& provenance);
+/// `answers`: the document of what was asked of the points; empty: nothing was.
+PageSection page_section(const SweepTable& table, const Provenance& provenance,
+                         const std::string& answers = {});
 
 /// A predicted iteration, its findings, its timeline, its network and its rooflines. The
 /// iteration must have its transfers.
