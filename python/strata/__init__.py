@@ -8,6 +8,7 @@
 
 Every function runs the command of its name, and every flag of the command is a keyword, with _ for -.
 """
+from ._choices import MachineChoice, ParallelChoice, ParallelPrediction, ParallelScaling
 from ._commands import Error, StrataWarning
 from ._results import (Comparison, Explanation, Machine, Measurement, Network, Prediction, Record, Result, Roofline,
                        Sweep, Table, Trace)
@@ -16,7 +17,8 @@ from ._verbs import (Figure, Model, compare, explain, load, machine, machines, m
                      predict, roofline, show, sweep, trace)
 
 __all__ = [  # not open, which is another function where everything is imported
-    "Comparison", "Error", "Explanation", "Figure", "Machine", "Measurement", "Model", "Network", "Prediction", "Record",
+    "Comparison", "Error", "Explanation", "Figure", "Machine", "MachineChoice", "Measurement", "Model", "Network",
+    "ParallelChoice", "ParallelPrediction", "ParallelScaling", "Prediction", "Record",
     "Result", "Roofline", "StrataWarning", "Sweep", "Table", "Trace", "__version__", "compare", "explain", "load",
     "machine", "machines", "measure", "networks", "options", "plot", "predict", "roofline", "show", "sweep",
     "trace",

@@ -125,7 +125,7 @@ class Table(List[Record]):
 class Result(Record):
     """What a command found out. print(result) shows what the program would print."""
 
-    _rows_in = "layers"
+    _rows_in: Optional[str] = None  # the first table of the document
     _columns: Optional[Tuple[str, ...]] = None
 
     def __init__(self, document: Dict[str, Any], text: str = "", messages: Sequence[str] = (), code: int = 0):
@@ -137,8 +137,10 @@ class Result(Record):
 
     @property
     def rows(self) -> List[Row]:
-        """The main table: a list of dicts, one per layer and pass, finding or point."""
-        return self.table(self._rows_in)
+        """The main table: a list of dicts, one per layer and pass, machine, strategy, finding or point. Empty where
+        the document has no table."""
+        names = [self._rows_in] if self._rows_in else self.tables
+        return self.table(names[0]) if names and names[0] in self._document else []
 
     def table(self, name: str) -> List[Row]:
         """Any list of the document: by_type, by_pass, what_ifs, kernels."""
@@ -171,8 +173,11 @@ class Result(Record):
 
     def _repr_html_(self) -> str:
         rows = self.rows
-        columns = self._columns and [name for name in self._columns if rows and name in rows[0]]
-        return html_table(rows, self._caption(), columns)
+        if not rows:  # what the document says besides
+            rows = [{"name": name, "value": value} for name, value in _flat(self._document).items()
+                    if not isinstance(value, list)]
+        columns = self._columns and [name for name in self._columns if any(name in row for row in rows)]
+        return html_table(rows, self._caption(), columns or None)
 
     def to_json(self) -> str:
         return json.dumps(self._document, ensure_ascii=False)
@@ -203,6 +208,7 @@ class Result(Record):
 class Network(Result):
     """What show returns: layers, FLOP, bytes, parameters."""
 
+    _rows_in = "layers"
     _columns = ("name", "op", "output_shape", "parameters", "forward_flop", "backward_flop", "activation_bytes")
 
     @property
@@ -224,6 +230,7 @@ def time_text(seconds: float) -> str:
 class Prediction(Result):
     """What predict returns."""
 
+    _rows_in = "layers"
     _columns = ("layer", "pass", "op", "expected_busy_s", "time_s", "flop", "cause")
 
     @property
@@ -262,6 +269,7 @@ class Prediction(Result):
 class Measurement(Result):
     """What measure returns."""
 
+    _rows_in = "layers"
     _columns = ("layer", "pass", "op", "time_s", "spread_s", "flop", "implementation")
 
     @property
@@ -307,6 +315,7 @@ class Comparison(Result):
 class Trace(Result):
     """What a recording of a program shows."""
 
+    _rows_in = "layers"
     _columns = ("layer", "pass", "op", "time_s", "launches")
 
 

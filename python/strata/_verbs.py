@@ -12,6 +12,7 @@ import weakref
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _commands
+from ._choices import MachineChoice, ParallelPrediction, ParallelScaling
 from ._commands import Error
 from ._results import (Comparison, Explanation, Machine, Measurement, Network, Path, Prediction, Record, Result,
                        Roofline, Sweep, Table, Trace, result_of)
@@ -105,9 +106,12 @@ def show(model: ModelLike, *, batch: Optional[int] = None, seq: Optional[int] = 
                                        "inference": inference, **options})
 
 
-def predict(model: ModelLike, *, on: Optional[str] = None, batch: Optional[int] = None, seq: Optional[int] = None,
-            dims: Optional[Mapping[str, int]] = None, dtype: Optional[str] = None, **options: Any) -> Prediction:
-    """How long an iteration takes on a machine: the expected time, its interval, the limit, layer by layer."""
+def predict(model: ModelLike, *, on: Union[None, str, Sequence[str]] = None, batch: Optional[int] = None,
+            seq: Optional[int] = None, dims: Optional[Mapping[str, int]] = None, dtype: Optional[str] = None,
+            **options: Any) -> Union[Prediction, MachineChoice, ParallelPrediction, ParallelScaling]:
+    """How long an iteration takes on a machine: the expected time, its interval, the limit, layer by layer. Of a list
+    of machines a MachineChoice, of a cluster a ParallelPrediction or ParallelChoice, with `devices` a
+    ParallelScaling."""
     return _document("predict", [model], {"on": on, "batch": batch, "seq": seq, "dim": dims, "dtype": dtype, **options})
 
 

@@ -105,6 +105,64 @@ class Results(unittest.TestCase):
         self.assertEqual(compared.b.file, "lenet5 on h200 2", "both need a name of their own")
         self.assertIn("a_time_s", compared.rows[0])
 
+    def test_several_machines_clusters_and_numbers_of_devices(self):
+        network = "gpt2:layers=2"
+        choice = strata.predict(network, on=["l4", "h200", "grace"], price=[1, 3, 1], batch=4)
+        self.assertEqual([row["machine"] for row in choice.rows], ["h200", "l4", "grace"], "the fastest first")
+        self.assertEqual(choice.time_s, choice.rows[0]["expected_time_s"])
+        self.assertEqual(choice.best.machine, "h200")
+        split = strata.predict(network, on="2x2xh200", parallel="dp=2,pp=2,micro=2", batch=8)
+        self.assertEqual([row["stage"] for row in split.rows], [0, 1])
+        auto = strata.predict(network, on="2x2xh200", parallel="auto", batch=8)
+        self.assertEqual(auto.rows[0]["strategy"], auto["strategy"]["text"])
+        self.assertEqual(auto.time_s, auto.rows[0]["time_s"])
+        scaling = strata.predict(network, on="2xh200", devices=[1, 2], batch=8)
+        self.assertEqual([row["devices"] for row in scaling.rows], [1, 2])
+        self.assertIn(scaling.time_s, [row["expected_time_s"] for row in scaling.rows])
+        frames = types.SimpleNamespace(DataFrame=lambda rows: ("frame", rows))
+        for result, kind in ((choice, strata.MachineChoice), (split, strata.ParallelPrediction),
+                             (auto, strata.ParallelChoice), (scaling, strata.ParallelScaling)):
+            with self.subTest(kind=kind.__name__):
+                self.assertIs(type(result), kind)
+                self.assertIs(result.fits, True)
+                low, high = result.interval_s
+                self.assertTrue(low <= result.time_s <= high)
+                self.assertGreater(result.samples_per_s, 0)
+                shown = result._repr_html_()
+                self.assertEqual(shown.count("<tr>"), 1 + min(12, len(result.rows)))
+                self.assertIn("GPT-2", repr(result))
+                with mock.patch.dict(sys.modules, {"pandas": frames}):
+                    self.assertEqual(result.to_pandas(), ("frame", result.rows))
+                with mock.patch.dict(sys.modules, {"pandas": None}), self.assertRaises(strata.Error) as raised:
+                    result.to_pandas()
+                self.assertIn("needs pandas", str(raised.exception))
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, "result.json")
+                    result.save(path)
+                    self.assertIs(type(strata.open(path)), kind)
+                    result.save_html(path + ".html")
+
+    def test_what_fits_nowhere_has_no_time(self):
+        choice = strata.predict("llama3_8b", on=["l4", "t4"], batch=8)
+        auto = strata.predict("llama3_70b", on="2xl4", parallel="auto", batch=2)
+        scaling = strata.predict("llama3_70b", on="2xl4", devices=[1, 2], batch=2)
+        for result in (choice, auto, scaling):
+            self.assertIs(result.fits, False)
+            self.assertIsNone(result.time_s)
+            self.assertIsNone(result.interval_s)
+            self.assertIn("<table>", result._repr_html_())
+            self.assertGreater(len(result.rows), 0)
+
+    def test_every_document_shows_itself(self):
+        for kind, extra in (("readiness", {"findings": [{"name": "a", "state": "ready"}]}), ("nobody_knows", {})):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "result.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump({"schema_version": 1, "kind": kind, **extra}, file)
+                result = strata.open(path)
+            self.assertEqual(len(result.rows), len(extra.get("findings", [])))
+            self.assertIn("<table>", result._repr_html_())
+
     def test_sweep_and_its_answers(self):
         points = strata.sweep("lenet5", on=["h200", "l4"], batch=[8, 32], no_limit=True)
         self.assertEqual([(row["machine"], row["batch"]) for row in points.rows],
