@@ -201,8 +201,9 @@ class FigureMaker {
            "{}: when kernels ran is not in the file (strata measure --device cuda traces them)",
            only_word());
     const ProfileSubject& subject = stored->profile.subject;
-    const auto subtitle = fmt::format("{}, {}, {}, measured: {}", subject.title, subject.dtype,
-                                      subject.machine_title, time_text(measured.end_s()));
+    const auto subtitle =
+        fmt::format("{}, {}, {}, measured: {}", subject.title, subject.setup_or_dtype(),
+                    subject.machine_title, time_text(measured.end_s()));
     if (facts_.kind == PlotKind::timeline)
       return timeline_figure(measured, {"One measured iteration over time", subtitle});
     if (!names_network(measured.network))

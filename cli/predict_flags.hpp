@@ -77,7 +77,7 @@ inline constexpr Flag recompute_flag{.name = "recompute",
                                      .choices = recompute_names,
                                      .offer = Offer::choices};
 inline constexpr Flag micro_batches_flag{
-    .name = "micro-batches", .value = "N", .help = "Forward and backward that often per update."};
+    .name = "micro-batches", .value = "N", .help = "The batch in N equal parts per update."};
 inline constexpr Flag master_weights_flag{
     .name = "master-weights", .help = "Mixed precision: fp32 master weights and state."};
 inline constexpr Flag separate_backward_flag{

@@ -197,7 +197,8 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const std::s
   if (const PredictionSummary* of = summary_of(answers)) {
     text += fmt::format(", one {}, {} samples, {}, {}",
                         of->training.inference ? "inference pass" : "training iteration",
-                        of->totals.samples, of->dtype,
+                        of->totals.samples,
+                        printable(of->profile.subject.setup_or_dtype()),
                         of->expected ? of->expected->framework : "limits only");
   }
   return fmt::format(

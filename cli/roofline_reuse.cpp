@@ -21,7 +21,7 @@ ReuseRoofline made_of(const Arguments& given, const Machine& machine) {
     fail(ErrorKind::usage, "--reuse is about a model, and {} is a profile", word);
   const PredictRequest request = quick_request(given);
   const Graph graph = load_model(word, import_options(given));
-  const BoundGraph bound = bind_model(graph, request.sizes);
+  const BoundGraph bound = bind_request(graph, request);
   const Program program = make_program(bound, request.training);
   const DType dtype = main_dtype(bound);
   ReuseRoofline roofline = reuse_roofline(program, hardware_for(machine, dtype, request));

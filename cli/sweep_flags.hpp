@@ -42,7 +42,7 @@ inline constexpr Flag sweep_optimizer_flag{
 inline constexpr Flag sweep_recompute_flag{
     .name = "recompute", .value = "LIST", .help = "none, all, blocks."};
 inline constexpr Flag sweep_micro_batches_flag{
-    .name = "micro-batches", .value = "RANGE", .help = "Forward and backward per update."};
+    .name = "micro-batches", .value = "RANGE", .help = "Equal parts of the batch per update."};
 inline constexpr Flag sweep_framework_flag{
     .name = "framework", .value = "LIST", .help = "Whose expected times (strata list frameworks)."};
 inline constexpr Flag sweep_amp_flag{

@@ -49,7 +49,7 @@ double iteration_ratio(const ValidatedRun& run) {
   return run.expected.time_s / run.measured.iteration_s;
 }
 double launch_ratio(const ValidatedRun& run) {
-  return run.expected.launches / run.measured.launches;
+  return static_cast<double>(run.expected.launches) / run.measured.launches;
 }
 double memory_ratio(const ValidatedRun& run) {
   return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;

@@ -33,6 +33,12 @@ function passNames(first: Row[], second: Row[]): (pass: string) => string {
   return (pass) => (pass === "backward_input" || pass === "backward_weight" ? "backward" : pass);
 }
 
+/// Sums of gradients stand by themselves where both results tell them apart.
+function sumsApart(first: Row[], second: Row[]): boolean {
+  const has = (rows: Row[]) => rows.some((row) => row.op === "gradient_sum");
+  return has(first) && has(second);
+}
+
 export function difference(pair: Pair): number {
   return (pair.second ?? 0) - (pair.first ?? 0);
 }
@@ -57,9 +63,10 @@ function newPair(name: string, row: Row | null, pass: string, by: By): Pair {
 
 export function pairsOf(first: Row[], second: Row[], by: By, time: TimeKey = "time_s"): Pair[] {
   const passOf = passNames(first, second);
+  const isApart = sumsApart(first, second);
   const pairs = new Map<string, Pair>();
   const add = (row: Row, side: "first" | "second") => {
-    const pass = passOf(row.pass);
+    const pass = passOf(row.pass) + (isApart && row.op === "gradient_sum" && by === "row" ? " sum" : "");
     const key = by === "row" ? `${row.layer} ${pass}` : by === "pass" ? pass : row[by as GroupKey];
     let pair = pairs.get(key);
     if (!pair) pairs.set(key, (pair = newPair(by === "row" ? row.layer : key, row, by === "row" ? pass : "", by)));

@@ -39,13 +39,17 @@ function hostOf({ host }: ExpectedTime): string {
   return ` on ${host.title}${host.slower === 1 ? "" : `, ${format(host.slower, "count")} times as slow`}`;
 }
 
+/// What has to fit is what the framework allocates; the plan of the limit needs another amount.
 function memoryCard(document: ProfileDocument, expected: ExpectedTime): Card {
   const there = document.machine?.memory_bytes;
   const of = typeof there === "number" ? ` of ${format(there, "capacity")}` : "";
   return {
     label: "memory",
     value: format(expected.memory_bytes, "capacity"),
-    detail: expected.fits === false ? `out of memory: more than the ${of.slice(4)} there` : `peak${of}`,
+    detail:
+      expected.fits === false
+        ? `out of memory: more than the ${of.slice(4)} there`
+        : `peak${of}, as ${expected.framework} allocates`,
   };
 }
 

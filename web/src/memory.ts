@@ -4,7 +4,7 @@ import { frame, legend, margin, type Frame } from "./chart";
 import { h, name, s } from "./dom";
 import { Marks } from "./links";
 import { color } from "./palette";
-import type { Memory } from "./schema";
+import { isProfile, type ExpectedTime, type Memory } from "./schema";
 import { hideTip, showTip } from "./tooltip";
 import { format, percent, whole } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -43,7 +43,22 @@ function drawGroups(memory: Memory, drawn: Frame): void {
   drawn.area.append(...areas.reverse()); // the lowest is in front
 }
 
-function drawPeak(memory: Memory, drawn: Frame): void {
+/// What the framework allocates, which has to fit; the picture is the plan of the limit.
+function expectedOf(context: Context): ExpectedTime | null {
+  const { document } = context.part;
+  return (isProfile(document) && document.expected) || null;
+}
+
+/// The height of what is allocated above the plan of the limit.
+function drawAllocated({ framework, memory_bytes }: ExpectedTime, drawn: Frame): void {
+  const y = drawn.y(memory_bytes);
+  drawn.area.append(s("line", { x1: 0, x2: drawn.width, y1: y, y2: y, class: "peak" }));
+  drawn.over.append(
+    s("text", { x: 5, y: y - 4, class: "roof-name" }, `${framework} allocates ${format(memory_bytes, "capacity")} at its peak`),
+  );
+}
+
+function drawPeak(memory: Memory, drawn: Frame, isOfLimit: boolean): void {
   if (!memory.peak) return;
   const at = drawn.x(memory.peak.at_s);
   if (at < 0 || at > drawn.width) return;
@@ -52,8 +67,13 @@ function drawPeak(memory: Memory, drawn: Frame): void {
   drawn.over.append(
     s(
       "text",
-      { x: at + (isRight ? -5 : 5), y: 12, class: "roof-name", "text-anchor": isRight ? "end" : "start" },
-      `peak ${format(memory.peak.bytes, "capacity")}`,
+      {
+        x: at + (isRight ? -5 : 5),
+        y: drawn.height - 8,
+        class: "roof-name",
+        "text-anchor": isRight ? "end" : "start",
+      },
+      `${isOfLimit ? "the limit needs" : "peak"} ${format(memory.peak.bytes, "capacity")}`,
     ),
   );
 }
@@ -105,15 +125,18 @@ function explore(memory: Memory, drawn: Frame, width: number): void {
 /// Shows the time that the timeline shows, below each other's moments.
 export function memoryChart(context: Context, memory: Memory, width: number, height: number): HTMLElement {
   const place = h("div", {});
+  const expected = expectedOf(context);
+  const most = Math.max(memory.peak?.bytes ?? 0, expected?.memory_bytes ?? 0);
   remade(context, ["span"], () => {
     const drawn = frame(
-      "Memory over time, by what is in it",
+      expected ? "Memory of the limit over time, by what is in it" : "Memory over time, by what is in it",
       { width, height },
       { label: "time", unit: "s", isExact: true, domain: shownTime(context, memory.end_s) },
-      { label: "memory", unit: "capacity", domain: [0, (memory.peak?.bytes ?? 0) * 1.06] },
+      { label: "memory", unit: "capacity", domain: [0, most * (expected ? 1.15 : 1.06)] },
     );
     drawGroups(memory, drawn);
-    drawPeak(memory, drawn);
+    drawPeak(memory, drawn, expected !== null);
+    if (expected) drawAllocated(expected, drawn);
     drawn.svg.setAttribute("tabindex", "0");
     drawn.svg.setAttribute("aria-label", "Memory over time; arrows move through it");
     explore(memory, drawn, width);
@@ -127,8 +150,18 @@ export function memoryChart(context: Context, memory: Memory, width: number, hei
 function render(context: Context, element: HTMLElement, width: number): void {
   const { memory } = context.part;
   if (!memory) return;
-  element.append(memoryChart(context, memory, width, 300));
   const { peak } = memory;
+  const expected = expectedOf(context);
+  if (expected && peak)
+    element.append(
+      h(
+        "p",
+        {},
+        `${expected.framework} allocates ${format(expected.memory_bytes, "capacity")} at its peak: that has to fit. ` +
+          `The picture is the plan of the limit, which needs ${format(peak.bytes, "capacity")}.`,
+      ),
+    );
+  element.append(memoryChart(context, memory, width, 300));
   if (!peak) return;
   const marks = new Marks(context.links);
   const layers = new Set(context.rows?.rows.map((row) => row.layer));
@@ -153,7 +186,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
     h(
       "h3",
       {},
-      `${whole(peak.values)} tensors live at the peak, at `,
+      `${whole(peak.values)} tensors live at the peak${expected ? " of the limit" : ""}, at `,
       name(peak.step),
       "; the largest",
     ),

@@ -71,7 +71,7 @@ export function clusterTitle({ cluster }: ParallelHead): string {
 /// "Llama 3 70B, batch 64, seq 4096, bf16 on 64 …, dp=8,tp=8, expected".
 export function parallelTitle(document: ParallelDocument): string {
   const dims = Object.entries(document.dims).map(([name, value]) => `${name} ${value}`);
-  const head = [document.title || document.network, ...dims, document.dtype].join(", ");
+  const head = [document.title || document.network, ...dims, document.precision ?? document.dtype].join(", ");
   const result = resultOf(document);
   const choice = choiceOf(document);
   const best = choice ? (result ? `the fastest of ${whole(choice.strategies.length)} strategies` : "no strategy fits") : "";

@@ -135,6 +135,6 @@ function batchOf({ batch_per_device }: ParallelScaling, batch: number, all: Devi
 export function scalingTitle(scaling: ParallelScaling): string {
   const all = devicesOf(scaling);
   const dims = Object.entries(scaling.dims).map(([name, value]) => (name === "batch" ? batchOf(scaling, value, all) : `${name} ${value}`));
-  const head = [networkOf(scaling), ...dims, text(scaling.dtype)].filter((each) => each !== "").join(", ");
+  const head = [networkOf(scaling), ...dims, text(scaling.precision ?? scaling.dtype)].filter((each) => each !== "").join(", ");
   return `${head} on ${rangeOf(all)} ${machineOf(scaling)}, expected`;
 }

@@ -74,6 +74,7 @@ export interface ModelHead {
   title?: string;
   batch?: number | null;
   dtype?: string;
+  setup?: string; // how it is trained, where the data type does not say it all
   mode?: string;
 }
 

@@ -77,6 +77,7 @@ export interface ComparedLabel {
   network: string;
   title: string;
   dtype: string;
+  setup?: string;
   machine: string;
   machine_title: string;
 }

@@ -16,6 +16,7 @@ export interface ParallelHead {
   };
   dims: Record<string, number>;
   dtype: string;
+  precision?: string; // "bf16 autocast"
   optimizer: string;
   master_weights: boolean;
   framework: string;
@@ -154,6 +155,7 @@ export interface ParallelScaling {
   batch_per_device: boolean; // the batch grows with the devices; else it stays
   dims: Record<string, number>;
   dtype: string;
+  precision?: string; // "bf16 autocast"
   framework: string;
   calibration: string;
   calibrated_on: string;

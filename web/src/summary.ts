@@ -30,7 +30,7 @@ function number(value: unknown): number | null {
 }
 
 function subject({ model }: ProfileDocument): Child[] {
-  const details = [model?.batch ? `batch ${model.batch}` : "", model?.dtype ?? ""].filter((each) => each !== "");
+  const details = [model?.batch ? `batch ${model.batch}` : "", model?.setup ?? model?.dtype ?? ""].filter((each) => each !== "");
   return [name(model?.title || model?.name || "the program"), details.length > 0 ? ` (${details.join(", ")})` : ""];
 }
 

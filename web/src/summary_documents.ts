@@ -17,7 +17,7 @@ import { studyView } from "./studies";
 import { format, labelOf, percent, whole, type Unit } from "./units";
 
 function sideOf(label: ComparedLabel): string {
-  const what = [label.title || label.network, label.dtype, label.machine_title || label.machine];
+  const what = [label.title || label.network, label.setup ?? label.dtype, label.machine_title || label.machine];
   return `${label.file} (${label.times ?? label.evidence}: ${what.filter((each) => each !== "").join(", ")})`;
 }
 

@@ -24,13 +24,21 @@ function joined(parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== "").join(", ");
 }
 
+/// Of an expected time, where it is not the usual one of such a machine.
+function frameworkOf({ machine, expected }: ProfileDocument): string {
+  const usual = machine?.kind === "cpu" ? "strata" : "pytorch-eager";
+  return expected && expected.framework !== usual ? expected.framework : "";
+}
+
 /// "ResNet-50, batch 32, fp32 on NVIDIA H100 SXM5 80 GB, predicted".
-export function profileTitle({ model, machine, evidence, kind }: ProfileDocument): string {
+export function profileTitle(document: ProfileDocument): string {
+  const { model, machine, evidence, kind } = document;
   const head = joined([
     model?.title || model?.name || "a program",
     model?.batch ? `batch ${model.batch}` : "",
-    model?.dtype,
+    model?.setup ?? model?.dtype,
     model?.mode === "inference" ? "inference" : "",
+    frameworkOf(document),
   ]);
   const on = machine?.title || machine?.name;
   const how = kind === "trace" ? "recorded" : evidence;
@@ -46,7 +54,7 @@ function batchOf(parts: Part[], label: ComparedLabel): string {
 
 function sideTitle(parts: Part[], label: ComparedLabel): string {
   const on = label.machine_title || label.machine;
-  const head = joined([label.title || label.network || label.file, batchOf(parts, label), label.dtype]);
+  const head = joined([label.title || label.network || label.file, batchOf(parts, label), label.setup ?? label.dtype]);
   return `${on ? `${head} on ${on}` : head} (${joined([label.times ?? label.evidence, label.file])})`;
 }
 

@@ -10,24 +10,33 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace strata {
 namespace {
 
-/// The rows of a profile get what the steps of the same layer and pass are expected to take.
+/// The rows of a profile get what the steps of the same layer and pass are expected to take, sums
+/// of gradients apart from the layer's own steps.
 void add_expected_rows(Profile& profile, const ExpectedTime& expected) {
-  std::map<std::pair<std::string_view, std::string_view>, ExpectedRow> rows;
+  std::set<std::pair<std::string_view, std::string_view>> sums;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.op == gradient_sum_op) sums.emplace(row.layer, row.pass);
+  }
+  std::map<std::tuple<std::string_view, std::string_view, bool>, ExpectedRow> rows;
   for (const ExpectedLayer& layer : expected.layers) {
-    ExpectedRow& row = rows[{layer.layer, layer.pass}];
+    // The limit of an unrolled layer may have no such sum.
+    const bool is_sum = layer.is_gradient_sum && sums.contains({layer.layer, layer.pass});
+    ExpectedRow& row = rows[{layer.layer, layer.pass, is_sum}];
     row.busy_s += layer.step.busy_s;
     row.kernels_s += layer.step.kernels_s;
     row.host_s += layer.step.host_s;
     row.launches += layer.step.launches;
   }
   for (ProfileRow& row : profile.rows) {
-    const auto found = rows.find({row.layer, row.pass});
+    const auto found = rows.find({row.layer, row.pass, row.op == gradient_sum_op});
     row.expected = found == rows.end() ? ExpectedRow{} : found->second;
     if (found != rows.end()) rows.erase(found);  // of several rows with one key, the first
   }
@@ -48,27 +57,28 @@ class MemoryOf {
   MemoryOf(const Graph& graph, const ExpectedTimes& times, const PredictRequest& request)
       : graph_(graph), times_(times), request_(request) {}
 
-  double batch_bytes(std::int64_t batch) const {
+  /// With micro-batches of so many samples.
+  double bytes_of(std::int64_t micro_batch) const {
     ModelSizes sizes = request_.sizes;
-    set_batch(sizes, batch);
+    set_batch(sizes, micro_batch);
     return static_cast<double>(
         times_.of(bind_model(graph_, sizes), request_.training).memory_bytes);
   }
 
-  /// The largest batch below one that does not fit; 0: none does. Memory grows nearly linearly, so
-  /// that the line through both ends is a good guess each time.
-  std::int64_t largest_batch(std::int64_t too_large, double needed_bytes,
-                             double device_bytes) const {
+  /// The largest micro-batch below one that does not fit; 0: none does. Memory grows nearly
+  /// linearly, so that the line through both ends is a good guess each time.
+  std::int64_t largest_micro_batch(std::int64_t too_large, double needed_bytes,
+                                   double device_bytes) const {
     if (too_large < 2) return 0;
     std::int64_t fits = 1;
-    double fits_bytes = batch_bytes(fits);
+    double fits_bytes = bytes_of(fits);
     if (fits_bytes > device_bytes) return 0;
     while (too_large - fits > 1) {
       const double share = (device_bytes - fits_bytes) / (needed_bytes - fits_bytes);
       const auto guess =
           fits + static_cast<std::int64_t>(share * static_cast<double>(too_large - fits));
       const std::int64_t next = std::clamp(guess, fits + 1, too_large - 1);
-      const double next_bytes = batch_bytes(next);
+      const double next_bytes = bytes_of(next);
       if (next_bytes > device_bytes) {
         too_large = next;
         needed_bytes = next_bytes;
@@ -86,7 +96,7 @@ class MemoryOf {
   const PredictRequest& request_;
 };
 
-/// What to do about an iteration that does not fit.
+/// What to do about an iteration that does not fit. `bound` has the sizes of one micro-batch.
 void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                         const PredictRequest& request, const ExpectedTimes& times,
                         const BoundGraph& bound) {
@@ -94,8 +104,9 @@ void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Ma
   if (batch != bound.binding.end())
     summary.largest_batch =
         MemoryOf(graph, times, request)
-            .largest_batch(batch->second, static_cast<double>(summary.needed_memory_bytes()),
-                           *summary.device_memory_bytes);
+            .largest_micro_batch(batch->second, static_cast<double>(summary.needed_memory_bytes()),
+                                 *summary.device_memory_bytes) *
+        request.training.micro_batches;
   constexpr double noticeable = 0.99;  // of the memory
   for (const Change& change : memory_savers(bound, request)) {
     const ExpectedChange saved = expected_with(graph, machine, request, change);
@@ -108,7 +119,8 @@ void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Ma
 /// What a user can change stands before what only another chip has. The limit of another batch or
 /// data type says little of what would happen.
 void add_user_changes(PredictionSummary& summary, const Graph& graph, const Machine& machine,
-                      const PredictRequest& request, const BoundGraph& bound) {
+                      const PredictRequest& request) {
+  const BoundGraph bound = bind_model(graph, request.sizes);
   const std::vector<Change> changes = user_changes(bound, machine, request, summary.memory());
   const std::vector<ChangeAnswer> answers = expect_again(graph, machine, request)(changes);
   std::vector<WhatIf> what_ifs;
@@ -187,7 +199,7 @@ void add_expected(PredictionSummary& summary, const Graph& graph, const Machine&
     return;
   }
   const ExpectedTimes times(with_overrides(machine, request.hardware), *wanted);
-  const BoundGraph bound = bind_model(graph, request.sizes);
+  const BoundGraph bound = bind_request(graph, request);
   summary.expected = times.of(bound, request.training);
   if (summary.expected->launches == 0) {
     summary.expected.reset();
@@ -202,7 +214,7 @@ void add_expected(PredictionSummary& summary, const Graph& graph, const Machine&
   add_expected_groups(summary.by_block, summary.profile, &ProfileRow::block);
   add_expected_groups(summary.by_class, summary.profile, &ProfileRow::layer_class);
   if (!summary.fits_device()) add_memory_changes(summary, graph, machine, request, times, bound);
-  if (request.wants_alternatives) add_user_changes(summary, graph, machine, request, bound);
+  if (request.wants_alternatives) add_user_changes(summary, graph, machine, request);
 }
 
 }  // namespace strata

@@ -110,17 +110,18 @@ TEST(ExpectedTime, of_steps_and_of_classes_adds_up) {
     }
     EXPECT_NEAR(sum.busy_s, time.busy_s, 1e-9 * time.busy_s) << one.model;
     EXPECT_NEAR(sum.kernels_s, time.kernels_s, 1e-9 * time.kernels_s);
-    EXPECT_NEAR(sum.launches, time.launches, 1e-6);
+    EXPECT_EQ(sum.launches, time.launches) << one.model;
     // What the host does before the first kernel belongs to no step.
     EXPECT_LT(sum.host_s, time.host_s);
     EXPECT_GT(sum.host_s, 0);
-    double busy_s = 0, launches = 0;
+    double busy_s = 0;
+    std::int64_t launches = 0;
     for (const ClassTime& of_class : time.classes) {
       busy_s += of_class.busy_s;
       launches += of_class.launches;
     }
     EXPECT_NEAR(busy_s, time.busy_s, 1e-9 * time.busy_s);
-    EXPECT_NEAR(launches, time.launches, 1e-6);
+    EXPECT_EQ(launches, time.launches);
   }
 }
 
@@ -146,7 +147,7 @@ TEST(ExpectedTime, of_inference_is_a_part_of_that_of_training) {
     const ExpectedTime training = expected_of(one, 32);
     const ExpectedTime inference = expected_of(one, 32, {.inference = true});
     EXPECT_LT(inference.busy_s, 0.6 * training.busy_s) << one.model;
-    EXPECT_LT(inference.launches, 0.6 * training.launches) << one.model;
+    EXPECT_LT(10 * inference.launches, 6 * training.launches) << one.model;
     EXPECT_GT(inference.time_s, 0);
     EXPECT_LT(inference.memory_bytes, training.memory_bytes);
   }
@@ -157,7 +158,7 @@ TEST(ExpectedTime, does_not_depend_on_how_the_limit_lays_out_backward) {
   const ExpectedTime together = expected_of(one, 8);
   const ExpectedTime apart = expected_of(one, 8, {.separate_backward = true});
   EXPECT_NEAR(apart.busy_s, together.busy_s, 1e-9 * together.busy_s);
-  EXPECT_NEAR(apart.launches, together.launches, 1e-6);
+  EXPECT_EQ(apart.launches, together.launches);
 }
 
 TEST(ExpectedTime, of_a_small_network_is_bound_by_the_host_and_of_a_large_batch_by_the_gpu) {

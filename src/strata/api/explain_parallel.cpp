@@ -3,6 +3,7 @@
 
 #include "strata/base/units.hpp"
 #include "strata/explain/explain_context.hpp"
+#include "strata/report/setup_text.hpp"
 
 #include <fmt/format.h>
 
@@ -313,6 +314,8 @@ Explanation explain_parallel(const ParallelSummary& summary, const Cluster& clus
   answer.subject.network = context.network;
   answer.subject.title = context.title;
   answer.subject.dtype = context.dtype;
+  answer.subject.setup =
+      setup_text(context.precision(), {.optimizer = context.optimizer}, context.samples);
   answer.machine = context.cluster;
   answer.machine_title = fmt::format("{} {} ({} x {})", context.devices, context.machine_title,
                                      context.nodes, context.devices_per_node);

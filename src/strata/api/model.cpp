@@ -52,6 +52,25 @@ Graph build_without_options(std::string_view model, const ImportOptions& options
   return graph;
 }
 
+/// With the nearest numbers that go: batches that are a multiple, micro-batches that divide.
+[[noreturn]] void refuse_split(std::int64_t batch, std::int64_t micro_batches) {
+  const std::int64_t below = batch - batch % micro_batches;
+  std::string batches = fmt::format("{}", below + micro_batches);
+  if (below > 0) batches = fmt::format("{} or {}", below, batches);
+  std::int64_t fewer = std::min(micro_batches, batch);
+  while (batch % fewer != 0) --fewer;
+  std::string counts = fmt::format("{}", fewer);
+  if (micro_batches < batch) {
+    std::int64_t more = micro_batches;
+    while (batch % more != 0) ++more;
+    counts += fmt::format(" or {}", more);
+  }
+  fail(ErrorKind::usage,
+       "a batch of {} cannot be split into {} equal micro-batches: take --batch {}, or "
+       "--micro-batches {}",
+       batch, micro_batches, batches, counts);
+}
+
 }  // namespace
 
 Graph load_model(std::string_view model, const ImportOptions& options) {
@@ -86,6 +105,24 @@ BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
       binding.try_emplace("batch", default_batch);
   }
   return bind_graph(graph, binding, sizes.dtype);
+}
+
+BoundGraph bind_micro_batch(const Graph& graph, const ModelSizes& sizes,
+                            std::int64_t micro_batches) {
+  if (micro_batches < 1)
+    fail(ErrorKind::usage, "{} micro-batches: at least 1 is needed", micro_batches);
+  BoundGraph whole = bind_model(graph, sizes);
+  if (micro_batches == 1) return whole;
+  const auto batch = whole.binding.find("batch");
+  if (batch == whole.binding.end())
+    fail(ErrorKind::usage,
+         "{} has a fixed batch, which cannot be split into micro-batches: export it with an open "
+         "batch",
+         graph.title.empty() ? graph.name : graph.title);
+  if (batch->second % micro_batches != 0) refuse_split(batch->second, micro_batches);
+  ModelSizes share = sizes;
+  set_batch(share, batch->second / micro_batches);
+  return bind_model(graph, share);
 }
 
 DType main_dtype(const BoundGraph& bound) {

@@ -37,6 +37,12 @@ void set_batch(ModelSizes& sizes, std::int64_t batch);
 /// that need a value.
 BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes = {});
 
+/// One of the micro-batches of a step. The batch of the sizes is what one update of the weights
+/// trains; each micro-batch has an equal share of it. Errors (usage): a batch that cannot be shared
+/// equally names the nearest ones that can.
+BoundGraph bind_micro_batch(const Graph& graph, const ModelSizes& sizes,
+                            std::int64_t micro_batches);
+
 /// The type in which most of the network's numbers are stored: what rates are looked up for.
 DType main_dtype(const BoundGraph& bound);
 

@@ -58,6 +58,7 @@ ParallelContext context_of(const Graph& graph, const Cluster& cluster, const Bou
   context.machine_title = cluster.machine.title;
   const DType stored = main_dtype(bound);
   context.dtype = name_of(request.framework_options.autocast.value_or(stored));
+  context.is_autocast = request.framework_options.autocast.has_value();
   context.framework = times.framework().name;
   context.calibrated_on = times.calibration().machine;
   context.calibration = times.use();
@@ -85,6 +86,21 @@ std::string units_text(const std::vector<std::string>& names, const LayerChunk& 
   return chunk.end - chunk.first == 1 ? first : fmt::format("{} … {}", first, last);
 }
 
+/// What `predict` of one device is asked with for the same iteration. Nothing: there are several
+/// devices, or it is asked with nothing like that: scores alone are recomputed; or it has more
+/// steps than are laid out for one number.
+std::optional<TrainingOptions> asked_of_one_device(const Strategy& strategy,
+                                                   StrategyPlanner& planner) {
+  constexpr std::int64_t most_units = 10'000;
+  if (strategy.devices() > 1 || strategy.recompute == RankRecompute::selective) return std::nullopt;
+  const auto units = static_cast<std::int64_t>(planner.costs_of(strategy).units.size());
+  if (units * strategy.micro_batches > most_units) return std::nullopt;
+  TrainingOptions training;
+  training.micro_batches = strategy.micro_batches;
+  if (strategy.recompute == RankRecompute::full) training.recompute = Recompute::blocks;
+  return training;
+}
+
 /// The limit of one micro-batch with the sizes given, by node.
 struct LimitTimes {
   std::unique_ptr<BoundGraph> bound;  // what the program refers to
@@ -94,9 +110,10 @@ struct LimitTimes {
 };
 
 LimitTimes limit_times(const Graph& graph, const Binding& sizes, const Machine& machine,
-                       const PredictRequest& parallel) {
+                       const PredictRequest& parallel, const TrainingOptions& rounds) {
   PredictRequest request = limit_request(parallel);
-  request.training.recompute = Recompute::none;
+  request.training.recompute = rounds.recompute;
+  request.training.micro_batches = rounds.micro_batches;
   LimitTimes times;
   times.bound = std::make_unique<BoundGraph>(bind_graph(graph, sizes, request.sizes.dtype));
   times.program = limit_program(*times.bound, request);
@@ -147,10 +164,11 @@ double ParallelModel::limit_s(const StrategyTime& result) {
   Binding binding = bound_.binding;
   binding["batch"] = result.micro_batch;
   const RankViews views = rank_views(split, binding, strategy);
+  if (const auto alone = asked_of_one_device(strategy, *planner_))
+    return limit_times(split.graph, views.runs[0], cluster_.machine, request_, *alone).time_s;
   std::vector<LimitTimes> runs;
   for (const Binding& sizes : views.runs)
-    runs.push_back(limit_times(split.graph, sizes, cluster_.machine, request_));
-  if (strategy.devices() == 1 && strategy.micro_batches == 1) return runs[0].time_s;
+    runs.push_back(limit_times(split.graph, sizes, cluster_.machine, request_, {}));
   const RankCosts& costs = planner_->costs_of(strategy);
   std::vector<double> work(costs.units.size(), 0), update = work;
   work.back() += runs[0].loss_s;
@@ -205,7 +223,8 @@ ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgr
   choice.context = context_;
   const std::clock_t begin = std::clock();
   const auto memory_bytes = static_cast<std::int64_t>(context_.device_memory_bytes.value_or(9e18));
-  const std::optional<ShortenedGraph> shortened = shorten(graph_);
+  // One device has few strategies, and its memory is what the framework allocates for all blocks.
+  const auto shortened = cluster_.devices() > 1 ? shorten(graph_) : std::nullopt;
   if (shortened) {
     StrategyPlanner quick(*shortened, cluster_, engine_, bound_.binding);
     choice.search = search_strategies(quick, cluster_, memory_bytes, space, progress);

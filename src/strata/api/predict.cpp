@@ -5,6 +5,7 @@
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/thesis.hpp"
+#include "strata/report/setup_text.hpp"
 #include "strata/roofline/roofline.hpp"
 #include "strata/training/split.hpp"
 
@@ -17,6 +18,10 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
   Hardware hardware = hardware_of(machine, dtype, request.hardware);
   hardware.mac_is_one = request.mac_is_one;
   return hardware;
+}
+
+BoundGraph bind_request(const Graph& graph, const PredictRequest& request) {
+  return bind_micro_batch(graph, request.sizes, request.training.micro_batches);
 }
 
 Program limit_program(const BoundGraph& bound, const PredictRequest& request) {
@@ -52,6 +57,20 @@ void add_roofs(Profile& profile, const Machine& machine) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::input) throw;
   }
+}
+
+/// What its head lines say of how it is trained.
+void describe_setup(PredictionSummary& summary, const PredictRequest& asked,
+                    const Machine& machine) {
+  summary.training = limit_request(asked).training;
+  const std::string usual = default_framework(machine);
+  if (asked.framework && *asked.framework != "none" && *asked.framework != usual)
+    summary.framework = *asked.framework;
+  const std::string precision =
+      precision_text(summary.dtype, asked.framework_options.autocast.has_value(), summary.training);
+  std::string setup = setup_text(precision, summary.training, summary.totals.samples,
+                                 request_of_preset(asked.preset).training);
+  if (setup != summary.dtype) summary.profile.subject.setup = std::move(setup);
 }
 
 }  // namespace
@@ -93,7 +112,7 @@ PredictRequest thesis_request() {
 
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& asked) {
   const PredictRequest request = limit_request(asked);
-  const BoundGraph bound = bind_model(graph, request.sizes);
+  const BoundGraph bound = bind_request(graph, request);
   const Program program = limit_program(bound, request);
   return predict(AccessList(program), hardware_for(machine, main_dtype(bound), request),
                  request.options, Record::totals)
@@ -104,7 +123,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                                  const PredictRequest& asked) {
   const PredictRequest request = limit_request(asked);
   PredictedIteration iteration;
-  iteration.bound = std::make_unique<BoundGraph>(bind_model(graph, request.sizes));
+  iteration.bound = std::make_unique<BoundGraph>(bind_request(graph, request));
   const DType dtype = main_dtype(*iteration.bound);
   const Hardware hardware = hardware_for(machine, dtype, request);
   iteration.program = limit_program(*iteration.bound, request);
@@ -125,8 +144,8 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                              .machine = machine.name,
                              .machine_title = machine.title};
   add_roofs(summary.profile, with_overrides(machine, request.hardware));
+  describe_setup(summary, asked, machine);
   summary.device_memory_bytes = outer_memory_bytes(machine);
-  summary.training = request.training;
   summary.options = iteration.decision.options;
   summary.preset = request.preset;
   summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;

@@ -67,6 +67,9 @@ struct PredictedIteration {
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                                  const PredictRequest& request = {});
 
+/// The sizes of one micro-batch of a request: what its program is made of.
+BoundGraph bind_request(const Graph& graph, const PredictRequest& request);
+
 /// The steps of the limit: every recurrence unrolled, values cut where the request asks for parts.
 Program limit_program(const BoundGraph& bound, const PredictRequest& request);
 

@@ -39,7 +39,7 @@ MaybeRequest made_again(const RecordedPrediction& recorded, const RecordedTimes&
     if (!wanted) return no("its framework is none, and the file has an expected time");
     const double expected_s =
         ExpectedTimes(with_overrides(found->machine, found->request.hardware), *wanted)
-            .of(bind_model(found->graph, found->request.sizes), found->request.training)
+            .of(bind_request(found->graph, found->request), found->request.training)
             .time_s;
     if (!is_same(expected_s, *times.expected_s))
       return no(changed_text(expected_s, *times.expected_s));

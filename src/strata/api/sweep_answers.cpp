@@ -10,9 +10,9 @@ PointSpeed speed_of(double time_s, std::int64_t samples) {
   return {.time_s = time_s, .samples_per_s = static_cast<double>(samples) / time_s};
 }
 
-std::int64_t batch_of(const BoundGraph& bound) {
-  const auto batch = bound.binding.find("batch");
-  return batch == bound.binding.end() ? 0 : batch->second;
+/// Of all micro-batches; 0: the network has a fixed one.
+std::int64_t batch_of(const BuiltProgram& built) {
+  return built.bound.binding.contains("batch") ? built.program.samples : 0;
 }
 
 /// A point, and what it was asked with.
@@ -33,7 +33,7 @@ SensitivityAnswer limit_sensitivity(const AskedPoint& point) {
       return speed_of(program.at(asked.hardware).time_s, built->program.samples);
     PredictRequest other = limit_request(request);
     set_batch(other.sizes, asked.batch);
-    const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
+    const BoundGraph bound = bind_request(*built->bound.graph, other);
     const Program larger = make_program(bound, other.training);
     SweepProgram on_larger(larger, other.options);
     return speed_of(on_larger.at(asked.hardware).time_s, larger.samples);
@@ -59,7 +59,7 @@ SensitivityAnswer expected_sensitivity(const AskedPoint& point, const Machine& m
       return speed_of(on_changed.totals(*built->expected).time_s, built->program.samples);
     PredictRequest other = request;
     set_batch(other.sizes, asked.batch);
-    const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
+    const BoundGraph bound = bind_request(*built->bound.graph, other);
     other.training.unroll_recurrent = false;
     const Program larger = make_program(bound, other.training);
     const ExpectedProgram program(larger, *expected_request(machine, other),
@@ -87,7 +87,7 @@ SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
   if (!here.error.empty()) fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
   AskedPoint asked{.request = state_->request_at(point), .built = {}, .base = {}};
   asked.built = state_->program_at(point, asked.request);
-  asked.base = {.hardware = here.hardware, .batch = batch_of(asked.built->bound)};
+  asked.base = {.hardware = here.hardware, .batch = batch_of(*asked.built)};
   if (!here.expected.is_there()) return limit_sensitivity(asked);
   Machine scratch;
   return expected_sensitivity(

@@ -20,7 +20,7 @@ TrainingOptions whole_training(const PredictRequest& request) {
   return whole;
 }
 
-/// What programs at all batches are made from; nothing: they cannot be.
+/// What programs at all micro-batches are made from; nothing: they cannot be.
 std::optional<BatchPrograms> batch_programs_of(const Graph& graph, PredictRequest request) {
   constexpr std::array<std::int64_t, 3> batches = {3, 2, 7};  // odd and even: nothing is rounded
   std::array<BoundGraph, 3> bound;
@@ -69,7 +69,7 @@ std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
   const bool has_expected = wants_expected(request);
   const PredictRequest limit = limit_request(request);  // refuses what does not go together
   if (wants_limit || !has_expected) {
-    made->bound = bind_model(graphs[index], limit.sizes);
+    made->bound = bind_request(graphs[index], limit);
     made->program = make_program(made->bound, limit.training);
     made->dtype = main_dtype(made->bound);
     made->footprint_bytes = footprint_of(made->program).peak_bytes;
@@ -92,7 +92,7 @@ void Sweep::State::add_expected_program(std::int64_t point, const PredictRequest
     return;
   }
   const Graph& graph = graphs[static_cast<std::size_t>(grid.index_of(point, axis_named("model")))];
-  BoundGraph bound = bind_model(graph, request.sizes);
+  BoundGraph bound = bind_request(graph, request);
   Program program = wants_limit ? make_program(bound, whole_training(request))
                                 : expected_program_at(point, request, bound);
   built.expected = std::make_unique<ExpectedProgram>(program, wanted, optimizer);

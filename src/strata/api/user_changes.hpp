@@ -13,6 +13,7 @@ namespace strata {
 
 /// Precision, layout, attention, torch.compile, twice the batch, the next GPUs; what applies. Of
 /// what does not fit the memory: the largest batch that does, what saves memory, and the next GPUs.
+/// `bound` has the whole batch of an update, not that of one micro-batch.
 std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine,
                                  const PredictRequest& request,
                                  const std::optional<MemoryNeed>& memory);

@@ -171,8 +171,9 @@ TEST(Validation, of_the_set_that_ships_is_as_good_as_promised) {
   }));
   EXPECT_GE(gpu_bound.runs, 20U);
   EXPECT_LT(gpu_bound.mean, 0.07);
-  const ErrorSummary launches = errors_of(ratios_of(
-      runs, [](const ValidatedRun& run) { return run.expected.launches / run.measured.launches; }));
+  const ErrorSummary launches = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return static_cast<double>(run.expected.launches) / run.measured.launches;
+  }));
   EXPECT_LT(launches.mean, 0.06);
   const ErrorSummary memory = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
     return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;
@@ -201,8 +202,9 @@ TEST(Validation, of_compiled_networks_is_as_good_as_promised) {
   }));
   EXPECT_LT(kernels.mean, 0.09);
   EXPECT_LT(std::fabs(kernels.bias), 0.05);
-  const ErrorSummary launches = errors_of(ratios_of(
-      runs, [](const ValidatedRun& run) { return run.expected.launches / run.measured.launches; }));
+  const ErrorSummary launches = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return static_cast<double>(run.expected.launches) / run.measured.launches;
+  }));
   EXPECT_LT(launches.mean, 0.10);
   const ErrorSummary memory = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
     return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;

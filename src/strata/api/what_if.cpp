@@ -79,7 +79,7 @@ bool keeps_program(const Change& change) {
 class SameIteration {
  public:
   SameIteration(const Graph& graph, const PredictRequest& request)
-      : bound_(bind_model(graph, request.sizes)),
+      : bound_(bind_request(graph, request)),
         program_(limit_program(bound_, request)),
         list_(program_) {}
 
@@ -195,7 +195,7 @@ ExpectedChange expected_with(const Graph& graph, const Machine& machine,
   const auto wanted = expected_request(changed.machine, changed.request);
   if (!wanted) fail(ErrorKind::internal, "an expected time of framework none");
   return {.time = ExpectedTimes(with_overrides(changed.machine, changed.request.hardware), *wanted)
-                      .of(bind_model(graph, changed.request.sizes), changed.request.training),
+                      .of(bind_request(graph, changed.request), changed.request.training),
           .device_bytes = outer_memory_bytes(changed.machine),
           .samples = apply.samples};
 }

@@ -26,7 +26,8 @@ bool is_of_precision(const Change& change) {
 /// What the host keeps the GPU from, when each kernel is a node of a graph instead of a call.
 double saved_by_graph_s(const ExpectedIteration& expected, const Machine& machine) {
   const double node_s = machine.graph_node_latency_s ? machine.graph_node_latency_s->value : 0;
-  return std::max(0.0, expected.time_s - expected.busy_s - expected.launches * node_s);
+  return std::max(
+      0.0, expected.time_s - expected.busy_s - static_cast<double>(expected.launches) * node_s);
 }
 
 }  // namespace
@@ -62,13 +63,13 @@ void find_host_bound(const ExplainContext& context, Findings& found) {
   ProfileFinding finding = context.finding(FindingCode::host_bound, "", idle_s);
   const std::string host = text_of(expected->host);
   finding.what = fmt::format(
-      "the host{} takes {} to dispatch {:.0f} kernels, the GPU {} to run them: it is idle for {} "
+      "the host{} takes {} to dispatch {} kernels, the GPU {} to run them: it is idle for {} "
       "of the iteration, and a faster GPU hardly helps",
       host.empty() ? "" : fmt::format(", {},", host), format_time(expected->host_s),
       expected->launches, format_time(expected->busy_s), percent_of(idle_s, expected->time_s));
   finding.evidence = {{"dispatching", expected->host_s, Measure::seconds},
                       {"GPU busy", expected->busy_s, Measure::seconds},
-                      {"kernels", expected->launches, Measure::count}};
+                      {"kernels", static_cast<double>(expected->launches), Measure::count}};
   finding.advice =
       "give each kernel more to do with a larger batch, or launch fewer: CUDA graphs, "
       "torch.compile (mode=\"reduce-overhead\")";

@@ -107,7 +107,10 @@ const RankCosts& StrategyPlanner::costs_of(const Strategy& strategy) {
   if (known != costs_.end()) return known->second;
   Binding binding = binding_;
   binding["batch"] = micro_batch;
-  RankCosts costs = rank_costs(split_of(strategy.tensor), binding, strategy, cluster_, engine_);
+  RepeatedBlock repeated;
+  if (shortened_ != nullptr) repeated = {shortened_->repeated, shortened_->left_out};
+  RankCosts costs =
+      rank_costs(split_of(strategy.tensor), binding, strategy, cluster_, engine_, repeated);
   if (shortened_ != nullptr) costs = lengthen(std::move(costs), *shortened_);
   return costs_.emplace(key, std::move(costs)).first->second;
 }

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 namespace strata {
@@ -66,8 +65,9 @@ using MicroBatches = std::vector<std::unique_ptr<const MicroBatch>>;
 class CostSheet {
  public:
   CostSheet(const SplitGraph& split, const Strategy& strategy, const Cluster& cluster,
-            const RankViews& views, const MicroBatches& runs)
+            const RankViews& views, const MicroBatches& runs, const RepeatedBlock& repeated)
       : split_(split),
+        repeated_(repeated),
         strategy_(strategy),
         cluster_(cluster),
         views_(views),
@@ -257,12 +257,12 @@ class CostSheet {
       }
     }
     std::vector<std::int64_t> state_bytes(graph.tensors.size(), 0);
+    std::vector<bool> is_of_unit(graph.tensors.size());
+    for (TensorId id = 0; id < graph.tensors.size(); ++id) is_of_unit[id] = unit[id] != nowhere;
     for (const Value& value : whole_.program.values) {
-      if (value.kind == ValueKind::state && unit[value.tensor] != nowhere)
-        state_bytes[value.tensor] += value.bytes;
-      else if (value.is_given && unit[value.tensor] == nowhere)
-        result_.other_bytes += value.bytes;
+      if (value.kind == ValueKind::state) state_bytes[value.tensor] += value.bytes;
     }
+    result_.other_bytes = other_given_bytes(whole_.program, units_, is_of_unit, repeated_);
     for (TensorId id = 0; id < graph.tensors.size(); ++id) {
       if (unit[id] >= elsewhere) continue;
       const BoundTensor& tensor = whole_.bound.tensors[id];
@@ -280,10 +280,8 @@ class CostSheet {
     }
   }
 
-  static std::int64_t working_bytes_of(const ActivationMemory& memory) {
-    const std::int64_t saved = std::accumulate(memory.saved_by_node.begin(),
-                                               memory.saved_by_node.end(), memory.saved_by_loss);
-    return std::max<std::int64_t>(0, memory.peak_bytes - saved);
+  std::int64_t working_bytes_of(const MicroBatch& run) const {
+    return working_bytes(run.program, units_, run.memory, repeated_);
   }
 
   void add_activations() {
@@ -302,11 +300,10 @@ class CostSheet {
       result_.keeps_scores |= whole_.memory.scores_by_node[node] > 0;
     }
     result_.units.back().saved_bytes += whole_.memory.saved_by_loss;
-    result_.working_bytes = working_bytes_of(whole_.memory);
+    result_.working_bytes = working_bytes_of(whole_);
     if (!views_.attention.empty())  // scores that are written out are of all keys
-      result_.working_bytes =
-          std::max(result_.working_bytes,
-                   working_bytes_of(run_of(views_.attention[0]).memory) / strategy_.context);
+      result_.working_bytes = std::max(
+          result_.working_bytes, working_bytes_of(run_of(views_.attention[0])) / strategy_.context);
     for (std::size_t i = 0; i < units_.units.size(); ++i) {
       if (units_.units[i].has_output)
         result_.units[i].boundary_bytes = whole_.bound.tensors[units_.units[i].output].bytes;
@@ -314,6 +311,7 @@ class CostSheet {
   }
 
   const SplitGraph& split_;
+  const RepeatedBlock& repeated_;
   const Strategy& strategy_;
   const Cluster& cluster_;
   const RankViews& views_;
@@ -327,10 +325,26 @@ class CostSheet {
   RankCosts result_;
 };
 
+/// As `predict` has it of one device. Gradients stay from the first micro-batch on: the second one
+/// has what all later ones have.
+std::int64_t peak_on_one_device(const MicroBatch& first, const Strategy& strategy,
+                                const RankEngine& engine) {
+  const auto peak_of = [&](const Program& program, const FrameworkOperations& operations) {
+    return allocated_memory_bytes(program, *engine.framework, engine.options,
+                                  operations.never_stored);
+  };
+  if (strategy.micro_batches == 1) return peak_of(first.program, first.operations);
+  TrainingOptions training = training_of(engine, strategy);
+  training.micro_batches = 2;
+  const Program two = make_program(first.bound, training);
+  return peak_of(two, operations_of(two, *engine.framework, engine.options, training.optimizer));
+}
+
 }  // namespace
 
 RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Strategy& strategy,
-                     const Cluster& cluster, const RankEngine& asked) {
+                     const Cluster& cluster, const RankEngine& asked,
+                     const RepeatedBlock& repeated) {
   RankEngine engine = asked;
   engine.options.expert_ranks = strategy.expert;
   const TrainingOptions training = training_of(engine, strategy);
@@ -343,7 +357,7 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
            "--parallel {}: {} takes other kernels with a share of its words", to_text(strategy),
            split.graph.name);
   }
-  RankCosts costs = CostSheet(split, strategy, cluster, views, runs).take();
+  RankCosts costs = CostSheet(split, strategy, cluster, views, runs, repeated).take();
   const MicroBatch& whole = *runs[0];
   const KernelList list(whole.operations, *engine.times);
   const ExpectedTotals totals = expected_totals(*engine.framework, whole.operations, list,
@@ -351,8 +365,7 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
   costs.waits_at_steps = engine.framework->waits_at_steps;
   costs.low = totals.low_s / totals.time_s;
   costs.high = totals.high_s / totals.time_s;
-  costs.peak_bytes = allocated_memory_bytes(whole.program, *engine.framework, engine.options,
-                                            whole.operations.never_stored);
+  if (cluster.devices() == 1) costs.peak_bytes = peak_on_one_device(whole, strategy, engine);
   return costs;
 }
 

@@ -5,7 +5,7 @@
 #include "strata/parallel/section.hpp"
 #include "strata/parallel/strategy.hpp"
 #include "strata/parallel/tensor_split.hpp"
-#include "strata/parallel/units.hpp"
+#include "strata/parallel/working_memory.hpp"
 #include "strata/predict/expected/kernel_times.hpp"
 
 #include <cstdint>
@@ -102,15 +102,17 @@ struct RankCosts {
   bool waits_at_steps = false;      ///< the host, around forward and backward of a micro-batch
   double low = 1, high = 1;         ///< the interval of kernels and host over the expected time
   std::int64_t working_bytes = 0;   ///< the most that steps make for one another
-  std::int64_t peak_bytes = 0;      ///< of an iteration of one rank and one micro-batch
+  std::int64_t peak_bytes = 0;      ///< of the iteration on one device; 0: there are several
   std::int64_t other_bytes = 0;     ///< inputs, tables
   std::int64_t exchange_bytes = 0;  ///< for attention and experts of other ranks, at once
 };
 
-/// `binding` gives every size, with the samples of one micro-batch. Errors (unsupported): the
-/// network cannot be shared as the strategy says (rank_views.hpp).
+/// `binding` gives every size, with the samples of one micro-batch. Of a network that lacks some of
+/// its equal blocks, times are of the blocks that are there, memory of all. Errors (unsupported):
+/// the network cannot be shared as the strategy says (rank_views.hpp).
 RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Strategy& strategy,
-                     const Cluster& cluster, const RankEngine& engine);
+                     const Cluster& cluster, const RankEngine& engine,
+                     const RepeatedBlock& repeated = {});
 
 /// What the optimizer takes for so many parameters in so many tensors.
 Section update_section(const RankEngine& engine, std::int64_t tensors, double parameters);

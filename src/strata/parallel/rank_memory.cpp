@@ -43,12 +43,21 @@ void add_shared(RankMemory& memory, const RankCosts& costs, std::size_t stage,
   }
 }
 
+/// The gradients of weights are not all there when the activations are at their peak.
+void fit_to(RankMemory& memory, std::int64_t peak_bytes) {
+  const std::int64_t kept = memory.parameters_bytes + memory.states_bytes + memory.buffers_bytes;
+  memory.activations_bytes = std::min(memory.activations_bytes, peak_bytes - kept);
+  memory.gradients_bytes = peak_bytes - kept - memory.activations_bytes;
+}
+
 }  // namespace
 
 std::vector<RankMemory> rank_memory(const RankCosts& costs, const std::vector<LayerChunk>& chunks,
                                     const Strategy& strategy) {
   const auto stages = static_cast<std::size_t>(strategy.pipeline);
-  const bool is_alone = strategy.devices() == 1 && strategy.micro_batches == 1;
+  // What a framework allocates on one device is known as a whole; dropping scores alone is not
+  // among what one device is asked with.
+  const bool is_known = costs.peak_bytes > 0 && strategy.recompute != RankRecompute::selective;
   std::vector<RankMemory> all;
   for (std::size_t stage = 0; stage < stages; ++stage) {
     RankMemory memory;
@@ -66,10 +75,8 @@ std::vector<RankMemory> rank_memory(const RankCosts& costs, const std::vector<La
     memory.activations_bytes =
         most_in_flight(tasks) * saved / strategy.chunks + costs.working_bytes;
     memory.buffers_bytes = costs.other_bytes + costs.exchange_bytes;
-    if (is_alone) {
-      // The gradients of weights are not all there when the activations are at their peak.
-      const std::int64_t others = memory.total_bytes() - memory.gradients_bytes;
-      memory.gradients_bytes = std::max<std::int64_t>(0, costs.peak_bytes - others);
+    if (is_known) {
+      fit_to(memory, costs.peak_bytes);
     } else if (strategy.weight_ranks() > 1) {
       memory.buffers_bytes += bucket_bytes;
     }

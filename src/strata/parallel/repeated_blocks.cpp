@@ -3,6 +3,7 @@
 
 #include "strata/graph/builder.hpp"
 #include "strata/graph/experts.hpp"
+#include "strata/parallel/working_memory.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -18,13 +19,6 @@ struct BlockRange {
   std::size_t first = 0, end = 0;
   std::size_t size() const { return end - first; }
 };
-
-/// Whether a block is another one, or lies in it: "layers.0.experts.3" in "layers.0".
-bool is_within(std::string_view block, std::string_view outer) {
-  if (block == outer) return true;
-  return !outer.empty() && block.starts_with(outer) &&
-         (block[outer.size()] == '.' || block[outer.size()] == '/');
-}
 
 /// Of nodes in a row: those of the same block, or with the blocks that lie in it.
 std::vector<BlockRange> blocks_of(const Graph& graph, bool with_inner) {

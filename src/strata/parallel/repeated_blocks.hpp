@@ -20,8 +20,8 @@ struct ShortenedGraph {
 /// the first two and the last stay. Nothing where fewer than four are equal.
 std::optional<ShortenedGraph> shorten(const Graph& graph);
 
-/// The costs of the whole network: the repeated unit as often as it was there. Peak, working set
-/// and interval stay those of the short one.
+/// The costs of the whole network: the repeated unit as often as it was there. Memory that is of no
+/// unit is that of the whole network already; the interval stays that of the short one.
 RankCosts lengthen(RankCosts costs, const ShortenedGraph& shortened);
 
 }  // namespace strata

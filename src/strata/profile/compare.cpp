@@ -2,37 +2,21 @@
 #include "strata/profile/compare.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/profile/joined_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
 namespace strata {
 namespace {
 
-constexpr std::string_view joined_backward = "backward";
-
-bool is_part_of_backward(std::string_view pass) {
-  return pass == "backward_input" || pass == "backward_weight";
-}
-
-/// Layers whose gradients somebody does not tell apart.
-std::set<std::string> coarse_layers(const Profile& a, const Profile& b) {
-  std::set<std::string> layers;
-  for (const Profile* profile : {&a, &b}) {
-    for (const ProfileRow& row : profile->rows) {
-      if (row.pass == joined_backward) layers.insert(row.layer);
-    }
-  }
-  return layers;
-}
-
 class Joiner {
  public:
-  Joiner(const Profile& a, const Profile& b) : coarse_(coarse_layers(a, b)) {
+  Joiner(const Profile& a, const Profile& b) : join_(std::array{&a, &b}) {
     add(a, &ComparedRow::a);
     add(b, &ComparedRow::b);
   }
@@ -42,28 +26,27 @@ class Joiner {
  private:
   void add(const Profile& profile, std::optional<Totals> ComparedRow::*side) {
     for (const ProfileRow& row : profile.rows) {
-      const bool is_joined = is_part_of_backward(row.pass) && coarse_.contains(row.layer);
-      const std::string pass = is_joined ? std::string(joined_backward) : row.pass;
-      const auto [place, is_new] = index_.try_emplace({row.layer, pass}, rows_.size());
+      const JoinedRowKey key = join_.key_of(row);
+      const auto [place, is_new] = index_.try_emplace(key, rows_.size());
       if (is_new) {
-        rows_.push_back({.layer = row.layer,
-                         .pass = pass,
+        rows_.push_back({.layer = key.layer,
+                         .pass = key.pass,
                          .op = row.op,
                          .block = row.block,
                          .a = std::nullopt,
                          .b = std::nullopt});
       }
       ComparedRow& joined = rows_[place->second];
-      // A sum of gradients is work of its own, but not what the layer is.
-      if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
+      // A sum of gradients that is not told apart is not what the layer is.
+      if (joined.op == gradient_sum_op) joined.op = row.op;
       std::optional<Totals>& totals = joined.*side;
       if (!totals) totals.emplace();
       *totals += row.totals;
     }
   }
 
-  std::set<std::string> coarse_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  RowJoin join_;
+  std::map<JoinedRowKey, std::size_t> index_;
   std::vector<ComparedRow> rows_;
 };
 

@@ -15,8 +15,8 @@
 /// before and after.
 namespace strata {
 
-/// Rows of one layer and pass in both. Where only one of them tells the gradients of inputs and
-/// weights apart, both count as "backward".
+/// Rows of one layer and pass in both, sums of gradients by themselves. What only one of them tells
+/// apart, gradients of inputs and weights or those sums, counts as "backward" in both.
 struct ComparedRow {
   std::string layer;
   std::string pass;

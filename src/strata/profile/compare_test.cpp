@@ -73,6 +73,25 @@ TEST(CompareProfiles, RecordingsCompareByTheirSteps) {
   EXPECT_EQ(halved.idle[0].a_s - halved.idle[0].b_s, 108);
 }
 
+// By type a comparison adds up what each profile's own types are.
+TEST(CompareProfiles, sums_of_gradients_stand_apart_where_both_tell_them) {
+  Profile a, b;
+  a.rows = {row_of("relu", "backward", 2, "relu"), row_of("relu", "backward", 5, "gradient_sum"),
+            row_of("fc", "backward_input", 3), row_of("fc", "backward_weight", 4),
+            row_of("fc", "backward", 1, "gradient_sum")};
+  b = a;
+  const ProfileComparison comparison = compare_profiles(a, b);
+  EXPECT_EQ(comparison.rows.size(), 5U);
+  for (const ComparedGroup& group : grouped(comparison, &ComparedRow::op)) {
+    const double expected = group.name == "relu" ? 2 : group.name == "gradient_sum" ? 6 : 7;
+    EXPECT_EQ(group.a.time_s, expected) << group.name;
+    EXPECT_EQ(group.b.time_s, expected) << group.name;
+  }
+  b.rows.pop_back();  // now nobody can say what of fc's two gradients is the sum
+  EXPECT_EQ(find_row(compare_profiles(a, b), "fc", "backward")->a_s(), 8);
+  EXPECT_EQ(find_row(compare_profiles(a, b), "fc", "backward")->b_s(), 7);
+}
+
 TEST(CompareProfiles, is_beyond_a_threshold_in_either_direction) {
   Profile a, b;
   a.rows = {row_of("fc", "forward", 1.0)};

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace strata {
 
 std::string text_of(const DispatchHost& host) {
@@ -31,7 +29,7 @@ Profile with_expected_times(const Profile& profile) {
     Totals& totals = row.totals;
     totals.time_s = expected.busy_s;
     totals.compute_s = totals.stall_s = 0;
-    totals.launches = std::llround(expected.launches);
+    totals.launches = expected.launches;
     const bool only_moves = totals.flop == 0;
     totals.zero_flop_launches = only_moves ? totals.launches : 0;
     totals.zero_flop_s = only_moves ? totals.time_s : 0;

@@ -45,7 +45,7 @@ struct ExpectedIteration {
   double host_s = 0;                         ///< that the host takes to dispatch everything
   double arithmetic_s = 0;                   ///< products at the peak of their data type
   double samples_per_s = 0;
-  double launches = 0;
+  std::int64_t launches = 0;
   double uncovered_share = 0;  ///< of the busy time: classes of kernels that nobody measured
   std::vector<LostShare> lost_to;
 

@@ -68,13 +68,16 @@ struct ExpectedRow {
   double busy_s = 0;     ///< while at least one of them runs
   double kernels_s = 0;  ///< all of them added up
   double host_s = 0;     ///< that the host takes to dispatch them
-  double launches = 0;
+  std::int64_t launches = 0;
 
   bool operator==(const ExpectedRow&) const = default;
 };
 
-/// A row is keyed by layer and pass; rows with the same key (a layer's backward step and the sum of
-/// its gradients) add up when profiles are compared.
+/// The operator of a row that adds the gradients of one tensor, which has several readers.
+inline constexpr std::string_view gradient_sum_op = "gradient_sum";
+
+/// A row is keyed by layer and pass, and whether it is a sum of gradients; how rows of several
+/// profiles belong together is in joined_rows.hpp.
 struct ProfileRow {
   std::string layer;
   std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
@@ -132,6 +135,10 @@ struct ProfileSubject {
   std::string dtype;
   std::string machine;
   std::string machine_title;
+  /// How it is trained, for people: "bf16 autocast, optimizer adam"; empty: the data type says it.
+  std::string setup = {};
+
+  const std::string& setup_or_dtype() const { return setup.empty() ? dtype : setup; }
 };
 
 /// Which columns its rows have. What a recorded trace lacks, it lacks in every row.

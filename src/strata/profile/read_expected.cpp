@@ -4,6 +4,8 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 
+#include <cmath>
+
 namespace strata {
 namespace {
 
@@ -22,6 +24,11 @@ double expected_number(const ExpectedJson& json, const std::string& place) {
 
 double number_of(ObjectReader& object, const char* key) {
   return expected_number(object.required(key), object.place_of(key));
+}
+
+/// Documents of earlier versions have fractions of launches.
+std::int64_t launches_of(ObjectReader& object) {
+  return std::llround(number_of(object, "launches"));
 }
 
 std::string expected_text(ObjectReader& object, const char* key) {
@@ -59,7 +66,7 @@ ExpectedIteration read_expected_iteration(const ExpectedJson& json, const std::s
   expected.host_s = number_of(object, "host_s");
   expected.arithmetic_s = number_of(object, "arithmetic_s");
   expected.samples_per_s = number_of(object, "samples_per_s");
-  expected.launches = number_of(object, "launches");
+  expected.launches = launches_of(object);
   expected.lost_to =
       object.list("lost_to", most_causes, [](const ExpectedJson& one, const std::string& at) {
         ObjectReader lost(one, at);
@@ -77,7 +84,7 @@ ExpectedIteration read_expected_iteration(const ExpectedJson& json, const std::s
 ExpectedRow read_expected_row(const ExpectedJson& json, const std::string& place) {
   ObjectReader object(json, place);
   return {number_of(object, "busy_s"), number_of(object, "kernels_s"), number_of(object, "host_s"),
-          number_of(object, "launches")};
+          launches_of(object)};
 }
 
 }  // namespace strata

@@ -270,6 +270,7 @@ ProfileSubject subject_of(ObjectReader& document) {
     subject.network = model.maybe("name", words).value_or("");
     subject.title = model.maybe("title", words).value_or(subject.network);
     subject.dtype = model.maybe("dtype", words).value_or("");
+    subject.setup = model.maybe("setup", words).value_or("");
     return true;
   });
   document.maybe("machine", [&](const RowJson& json, const std::string& place) {

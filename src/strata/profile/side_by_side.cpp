@@ -2,11 +2,10 @@
 #include "strata/profile/side_by_side.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/profile/joined_rows.hpp"
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <utility>
 
 namespace strata {
 namespace {
@@ -37,7 +36,6 @@ SideBySide side_by_side(std::span<const Profile> given, ComparedTimes times) {
   std::vector<Profile> profiles;
   for (const Profile& profile : given)
     profiles.push_back(of_expected ? with_expected_times(profile) : profile);
-  std::set<std::string> coarse;  // layers whose gradients somebody does not tell apart
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const Profile& profile = profiles[i];
     if (!profile.columns.has_time)
@@ -45,21 +43,21 @@ SideBySide side_by_side(std::span<const Profile> given, ComparedTimes times) {
            i + 1);
     all.labels.push_back(label_of(given[i], of_expected));
     all.iterations.push_back(iteration_of(profile));
-    for (const ProfileRow& row : profile.rows)
-      if (row.pass == "backward") coarse.insert(row.layer);
   }
-  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  places.clear();
+  for (const Profile& profile : profiles) places.push_back(&profile);
+  const RowJoin join(places);
+  std::map<JoinedRowKey, std::size_t> index;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     for (const ProfileRow& row : profiles[i].rows) {
-      const bool is_part = row.pass == "backward_input" || row.pass == "backward_weight";
-      const std::string pass = is_part && coarse.contains(row.layer) ? "backward" : row.pass;
-      const auto [place, is_new] = index.try_emplace({row.layer, pass}, all.rows.size());
+      const JoinedRowKey key = join.key_of(row);
+      const auto [place, is_new] = index.try_emplace(key, all.rows.size());
       if (is_new)
-        all.rows.push_back({row.layer, pass, row.op, row.block,
+        all.rows.push_back({key.layer, key.pass, row.op, row.block,
                             std::vector<std::optional<Totals>>(profiles.size())});
       SideRow& joined = all.rows[place->second];
-      // A sum of gradients is work of its own, but not what the layer is.
-      if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
+      // A sum of gradients that is not told apart is not what the layer is.
+      if (joined.op == gradient_sum_op) joined.op = row.op;
       add_spent_to(joined.totals[i], row.totals);
     }
   }

@@ -29,8 +29,8 @@ struct SideBySide {
   std::vector<SideRow> rows;  ///< in the order of the first, then what only later ones have
 };
 
-/// Joined as `compare_profiles` joins two: by layer and pass, gradients in one where somebody does
-/// not tell them apart. Errors (input) when one of them has no times.
+/// Joined as `compare_profiles` joins two: told apart as far as all of them do. Errors (input) when
+/// one of them has no times.
 SideBySide side_by_side(std::span<const Profile> profiles,
                         ComparedTimes times = ComparedTimes::expected);
 

@@ -20,16 +20,18 @@ CompareJson label_json(const ProfileLabel& label, const std::string& file) {
     expected = {{"framework", label.expected->framework},
                 {"time_s", label.expected->time_s},
                 {"interval_s", {label.expected->low_s, label.expected->high_s}}};
-  return {{"file", file},
-          {"evidence", name_of(label.evidence)},
-          {"times", label.times()},
-          {"expected", std::move(expected)},
-          {"limit_time_s", label.limit_s ? CompareJson(*label.limit_s) : CompareJson()},
-          {"network", subject.network},
-          {"title", subject.title},
-          {"dtype", subject.dtype},
-          {"machine", subject.machine},
-          {"machine_title", subject.machine_title}};
+  CompareJson json = {{"file", file},
+                      {"evidence", name_of(label.evidence)},
+                      {"times", label.times()},
+                      {"expected", std::move(expected)},
+                      {"limit_time_s", label.limit_s ? CompareJson(*label.limit_s) : CompareJson()},
+                      {"network", subject.network},
+                      {"title", subject.title},
+                      {"dtype", subject.dtype},
+                      {"machine", subject.machine},
+                      {"machine_title", subject.machine_title}};
+  if (!subject.setup.empty()) json["setup"] = subject.setup;
+  return json;
 }
 
 CompareJson side_json(const Totals& totals) {

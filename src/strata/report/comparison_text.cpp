@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
+#include "strata/profile/joined_rows.hpp"
 #include "strata/report/comparison_report.hpp"
 #include "strata/report/counts_text.hpp"
 #include "strata/report/table.hpp"
@@ -39,7 +40,7 @@ std::pair<std::string, std::string> column_names(const ProfileComparison& compar
 std::string subject_text(const ProfileLabel& label) {
   const ProfileSubject& subject = label.subject;
   std::string text = subject.title.empty() ? "a network" : printable(subject.title);
-  if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
+  if (!subject.setup_or_dtype().empty()) text += ", " + printable(subject.setup_or_dtype());
   return text + fmt::format(", {}", times_text(label));
 }
 
@@ -197,8 +198,8 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
 std::vector<ComparedLine> lines_of_rows(const std::vector<const ComparedRow*>& rows) {
   std::vector<ComparedLine> lines;
   for (const ComparedRow* row : rows)
-    lines.push_back(
-        {row->layer, row->pass, row->a ? &*row->a : nullptr, row->b ? &*row->b : nullptr});
+    lines.push_back({row->layer, pass_title(row->pass, row->op), row->a ? &*row->a : nullptr,
+                     row->b ? &*row->b : nullptr});
   return lines;
 }
 
@@ -234,7 +235,8 @@ std::string only_in(const ProfileComparison& comparison, std::string_view name, 
   for (const ComparedRow& row : comparison.rows) {
     if (in_a ? row.b.has_value() : row.a.has_value()) continue;
     if (++count <= named)
-      names += fmt::format("{}{} {}", count > 1 ? ", " : "", printable(row.layer), row.pass);
+      names += fmt::format("{}{} {}", count > 1 ? ", " : "", printable(row.layer),
+                           pass_title(row.pass, row.op));
     seconds += in_a ? row.a_s() : row.b_s();
   }
   if (count == 0) return "";

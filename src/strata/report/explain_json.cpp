@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace strata {
 namespace {
@@ -57,7 +58,7 @@ ExplainJson memory_need_json(const std::optional<MemoryNeed>& memory) {
     changes.push_back(
         {{"change", one.change}, {"memory_bytes", one.needed_bytes}, {"fits", one.fits}});
   return {{"needed_bytes", memory->needed_bytes},
-          {"device_bytes", memory->device_bytes},
+          {"device_bytes", count_json(memory->device_bytes)},
           {"fits", memory->fits()},
           {"largest_batch",
            memory->largest_batch ? ExplainJson(*memory->largest_batch) : ExplainJson()},
@@ -81,8 +82,11 @@ ExplainJson finding_json(const ProfileFinding& finding) {
   const FindingKind& kind = kind_of(finding.code);
   ExplainJson evidence = ExplainJson::array();
   for (const EvidenceNumber& number : finding.evidence) {
-    evidence.push_back(
-        {{"what", number.what}, {"value", number.value}, {"measure", name_of(number.measure)}});
+    const bool is_whole =
+        number.measure == Measure::count && std::floor(number.value) == number.value;
+    evidence.push_back({{"what", number.what},
+                        {"value", is_whole ? count_json(number.value) : ExplainJson(number.value)},
+                        {"measure", name_of(number.measure)}});
   }
   ExplainJson what_ifs = ExplainJson::array();
   for (const WhatIf& what_if : finding.what_ifs) what_ifs.push_back(what_if_json(what_if));
@@ -107,9 +111,11 @@ std::string to_json(const Explanation& explanation, const Provenance& provenance
   text.add("schema_version", explanation_schema_version);
   text.add("kind", "explanation");
   text.add("evidence", name_of(explanation.evidence));
-  text.add("model", {{"name", explanation.subject.network},
-                     {"title", explanation.subject.title},
-                     {"dtype", explanation.subject.dtype}});
+  ExplainJson model = {{"name", explanation.subject.network},
+                       {"title", explanation.subject.title},
+                       {"dtype", explanation.subject.dtype}};
+  if (!explanation.subject.setup.empty()) model["setup"] = explanation.subject.setup;
+  text.add("model", model);
   text.add("machine", {{"name", explanation.machine}, {"title", explanation.machine_title}});
   if (!explanation.strategy.empty()) text.add("strategy", explanation.strategy);
   text.add("time_s", explanation.time_s);

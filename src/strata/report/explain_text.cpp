@@ -215,7 +215,7 @@ std::string heading(const Explanation& explanation) {
   const auto& expected = explanation.expected;
   return fmt::format(
       "{}{}{}, {}, on {}{}{}: {} {}", name, subject.dtype.empty() ? "" : ", ",
-      printable(subject.dtype),
+      printable(subject.setup_or_dtype()),
       expected ? printable(expected->framework) : std::string(name_of(explanation.evidence)),
       printable(explanation.machine_title), explanation.strategy.empty() ? "" : ", ",
       explanation.strategy, format_time(explanation.time_s), time_words(explanation.time_from));

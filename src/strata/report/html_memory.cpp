@@ -18,7 +18,7 @@ constexpr std::size_t most_at_peak = 50;
 
 /// What people ask for: what stays, what forward keeps, what backward makes.
 constexpr std::array<std::string_view, 5> memory_groups = {
-    "weights", "optimizer states", "inputs and constants", "features", "gradients"};
+    "weights", "optimizer states", "inputs and constants", "activations", "gradients"};
 using GroupBytes = std::array<std::int64_t, memory_groups.size()>;
 
 std::size_t group_of(ValueKind kind) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <utility>
 
 namespace strata {
@@ -50,6 +51,12 @@ std::string JsonText::finish() && {
 
 Json number_or_null(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
+}
+
+Json count_json(const std::optional<double>& count) {
+  constexpr double most = 9.2e18;
+  if (!count || !(std::fabs(*count) < most)) return number_or_null(count);
+  return std::llround(*count);
 }
 
 Json warning_json(const Warning& warning) {

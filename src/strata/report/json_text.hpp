@@ -43,6 +43,10 @@ class JsonText {
 /// What is not known is null.
 nlohmann::ordered_json number_or_null(const std::optional<double>& number);
 
+/// A count that was computed with fractions, as the nearest integer. What has more than 63 bits
+/// stays a number; what is not known is null.
+nlohmann::ordered_json count_json(const std::optional<double>& count);
+
 /// An item of every document's `warnings`.
 nlohmann::ordered_json warning_json(const Warning& warning);
 

@@ -126,7 +126,12 @@ Json counters_json(const ProfileCounters& counters) {
 }
 
 ProfileHead measured_head(const MeasurementSummary& summary) {
-  return {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference};
+  return {summary.network,
+          summary.title,
+          summary.dims,
+          summary.dtype,
+          summary.training.inference,
+          summary.measured.profile.subject.setup};
 }
 
 }  // namespace

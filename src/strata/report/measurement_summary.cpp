@@ -2,6 +2,7 @@
 #include "strata/report/measurement_summary.hpp"
 
 #include "strata/machine/sourced.hpp"
+#include "strata/report/setup_text.hpp"
 #include "strata/roofline/roofline.hpp"
 
 #include <algorithm>
@@ -64,6 +65,17 @@ MachinePeaks peaks_of(const Machine& machine, DType dtype) {
   return peaks;
 }
 
+namespace {
+
+/// Nothing where the data type says it all.
+std::string setup_of(const MeasurementSummary& summary) {
+  const std::string precision = precision_text(summary.dtype, false, summary.training);
+  std::string setup = setup_text(precision, summary.training, 0);
+  return setup == summary.dtype ? "" : setup;
+}
+
+}  // namespace
+
 MeasurementSummary summarize(const BoundGraph& bound, TrainingMeasurement measured,
                              const MeasureOptions& options, DType dtype,
                              const std::optional<Machine>& machine) {
@@ -85,7 +97,8 @@ MeasurementSummary summarize(const BoundGraph& bound, TrainingMeasurement measur
                               .title = summary.title,
                               .dtype = summary.dtype,
                               .machine = summary.machine ? summary.machine->name : "",
-                              .machine_title = measured.device};
+                              .machine_title = measured.device,
+                              .setup = setup_of(summary)};
   if (summary.machine && summary.machine->flop_per_s && summary.machine->bytes_per_s)
     set_roofs(measured.profile, *machine);
   summary.totals = measured_totals(measured);

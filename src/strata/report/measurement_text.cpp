@@ -24,7 +24,8 @@ std::string measured_header(const MeasurementSummary& summary) {
                   summary.training.inference ? "one inference pass" : "one training iteration");
   for (const Dimension& dimension : summary.dims)
     text += fmt::format(", {} {}", printable(dimension.name), dimension.value);
-  return fmt::format("{}, {}, measured on {}", text, summary.dtype,
+  return fmt::format("{}, {}, measured on {}", text,
+                     summary.measured.profile.subject.setup_or_dtype(),
                      printable(summary.measured.device));
 }
 

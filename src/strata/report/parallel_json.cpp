@@ -52,10 +52,12 @@ ParallelJson memory_json(const RankMemory& memory) {
 }
 
 ParallelJson traffic_json(const RankTraffic& traffic) {
-  return {
-      {"tensor_bytes", traffic.tensor_bytes},         {"context_bytes", traffic.context_bytes},
-      {"experts_bytes", traffic.experts_bytes},       {"gradients_bytes", traffic.gradients_bytes},
-      {"parameters_bytes", traffic.parameters_bytes}, {"pipeline_bytes", traffic.pipeline_bytes}};
+  return {{"tensor_bytes", count_json(traffic.tensor_bytes)},
+          {"context_bytes", count_json(traffic.context_bytes)},
+          {"experts_bytes", count_json(traffic.experts_bytes)},
+          {"gradients_bytes", count_json(traffic.gradients_bytes)},
+          {"parameters_bytes", count_json(traffic.parameters_bytes)},
+          {"pipeline_bytes", count_json(traffic.pipeline_bytes)}};
 }
 
 void add_context(JsonText& text, const ParallelContext& context) {
@@ -70,8 +72,8 @@ void add_context(JsonText& text, const ParallelContext& context) {
   add_training_setup(text, context);
   text.add("samples", context.samples);
   text.add("tokens", context.tokens ? ParallelJson(*context.tokens) : ParallelJson());
-  text.add("model_flop", context.model_flop);
-  text.add("device_memory_bytes", number_or_null(context.device_memory_bytes));
+  text.add("model_flop", count_json(context.model_flop));
+  text.add("device_memory_bytes", count_json(context.device_memory_bytes));
 }
 
 ParallelJson rank_json(const ParallelSummary& summary, std::size_t stage) {
@@ -106,6 +108,7 @@ void add_training_setup(JsonText& text, const ParallelContext& context) {
   for (const Dimension& dimension : context.dims) dims[dimension.name] = dimension.value;
   text.add("dims", dims);
   text.add("dtype", context.dtype);
+  text.add("precision", context.precision());
   text.add("optimizer", name_of(context.optimizer));
   text.add("master_weights", context.master_weights);
   text.add("framework", context.framework);

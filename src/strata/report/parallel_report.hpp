@@ -21,6 +21,10 @@ struct ParallelContext {
   CalibrationUse calibration = CalibrationUse::calibrated;
   Optimizer optimizer = Optimizer::momentum;
   bool master_weights = false;
+  bool is_autocast = false;  ///< the data type is that of the products then
+
+  /// "bf16 autocast", "pure bf16".
+  std::string precision() const;
   std::vector<Dimension> dims;
   std::int64_t devices = 1, devices_per_node = 1, nodes = 1, samples = 0;
   std::optional<std::int64_t> tokens;     ///< of an iteration, where the network has sequences

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/parallel_report.hpp"
+#include "strata/report/setup_text.hpp"
 
 namespace strata {
+
+std::string ParallelContext::precision() const {
+  return precision_text(dtype, is_autocast, {.master_weights = master_weights});
+}
 
 std::optional<double> ParallelContext::mfu(double time_s) const {
   if (!peak_flop_per_s || time_s <= 0) return std::nullopt;

@@ -20,9 +20,7 @@ std::string parallel_header(const ParallelContext& context) {
   for (const Dimension& dimension : context.dims)
     text += fmt::format(", {} {}{}", printable(dimension.name), dimension.value,
                         dimension.name == "batch" ? " in all" : "");
-  text += fmt::format(", {}{}, optimizer {}", context.dtype,
-                      context.master_weights ? " with fp32 master weights" : "",
-                      name_of(context.optimizer));
+  text += fmt::format(", {}, optimizer {}", context.precision(), name_of(context.optimizer));
   return fmt::format("{}, on {} {} ({} x {})\n", text, context.devices,
                      printable(context.machine_title), context.nodes, context.devices_per_node);
 }

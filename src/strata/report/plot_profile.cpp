@@ -117,7 +117,7 @@ std::string subject_of(const PlottedProfile& plotted) {
       profile.subject.title.empty() ? plotted.labelled.label : profile.subject.title;
   std::string text = title;
   if (plotted.batch) text += fmt::format(", batch {}", *plotted.batch);
-  if (!profile.subject.dtype.empty()) text += fmt::format(", {}", profile.subject.dtype);
+  if (!profile.subject.dtype.empty()) text += fmt::format(", {}", profile.subject.setup_or_dtype());
   text += fmt::format(", {}", name_of(profile.evidence));
   if (!profile.subject.machine_title.empty())
     text += fmt::format(", {}", profile.subject.machine_title);

@@ -139,8 +139,7 @@ Chart occupancy_panel(const Prediction& prediction, std::int64_t capacity_bytes)
 /// The data of an iteration by what it is for.
 enum class Living : std::uint8_t { weights, state, features, gradients, weight_gradients };
 constexpr std::array<std::string_view, 5> living_names = {
-    "weights and constants", "optimizer state", "features and what is saved of them", "gradients",
-    "gradients of weights"};
+    "weights and constants", "optimizer state", "activations", "gradients", "gradients of weights"};
 
 Living living_of(ValueKind kind) {
   switch (kind) {

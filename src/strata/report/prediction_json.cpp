@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 Json machine_json(const PredictionSummary& summary) {
   const Hardware& hardware = summary.hardware;
   Json memory;
-  if (summary.device_memory_bytes) memory = *summary.device_memory_bytes;
+  if (summary.device_memory_bytes) memory = count_json(summary.device_memory_bytes);
   Json area;  // of the on-chip memory's cells
   const auto capacity = static_cast<double>(hardware.capacity_bytes);
   for (const SramCell& cell : sram_cells())
@@ -174,9 +174,9 @@ Json alternative_json(const Alternative& alternative) {
 
 std::string to_json(const PredictionSummary& summary, const Provenance& provenance) {
   JsonText text;
-  add_profile_head(
-      text, "prediction", summary.profile.evidence,
-      {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference});
+  add_profile_head(text, "prediction", summary.profile.evidence,
+                   {summary.network, summary.title, summary.dims, summary.dtype,
+                    summary.training.inference, summary.profile.subject.setup});
   text.add("machine", machine_json(summary));
   text.add("options", options_json(summary));
   text.add("totals", totals_json(summary));

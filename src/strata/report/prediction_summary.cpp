@@ -74,14 +74,18 @@ PredictionTotals totals_of(const Program& program, const Prediction& prediction,
   return totals;
 }
 
-void describe_network(PredictionSummary& summary, const BoundGraph& bound) {
+/// The program is bound to one micro-batch; the batch that people see is that of the iteration.
+void describe_network(PredictionSummary& summary, const Program& program) {
+  const BoundGraph& bound = *program.bound;
   const Graph& graph = *bound.graph;
   summary.network = graph.name;
   summary.title = graph.title.empty() ? graph.name : graph.title;
   summary.warnings = graph.warnings;
   for (const Parameter& parameter : graph.symbols.parameters()) {
     const auto value = bound.binding.find(parameter.name);
-    if (value != bound.binding.end()) summary.dims.push_back({parameter.name, value->second});
+    if (value == bound.binding.end()) continue;
+    const bool is_batch = parameter.name == "batch";
+    summary.dims.push_back({parameter.name, is_batch ? program.samples : value->second});
   }
 }
 
@@ -118,7 +122,7 @@ void find_needs(PredictionSummary& summary, const Program& program, const Plan& 
 PredictionSummary summarize(const Program& program, const Plan& plan, const Prediction& prediction,
                             const Hardware& hardware) {
   PredictionSummary summary;
-  if (program.bound != nullptr) describe_network(summary, *program.bound);
+  if (program.bound != nullptr) describe_network(summary, program);
   summary.hardware = hardware;
   summary.totals = totals_of(program, prediction, hardware);
   PredictedProfile predicted = profile_of(program, prediction, hardware);

@@ -95,6 +95,7 @@ struct PredictionSummary {
   Hardware hardware;
   std::optional<double> device_memory_bytes;
   TrainingOptions training;
+  std::string framework;  ///< where it is not the machine's usual one; empty: it is
   PredictOptions options;
   std::string preset;  ///< empty: none
 

@@ -2,6 +2,7 @@
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/predict/option_names.hpp"
+#include "strata/profile/joined_rows.hpp"
 #include "strata/profile/scope_title.hpp"
 #include "strata/report/bar.hpp"
 #include "strata/report/counts_text.hpp"
@@ -42,7 +43,9 @@ std::string header(const PredictionSummary& summary) {
                   summary.training.inference ? "one inference pass" : "one training iteration");
   for (const Dimension& dimension : summary.dims)
     text += fmt::format(", {} {}", printable(dimension.name), dimension.value);
-  return fmt::format("{}, {}, on {} ({})", text, summary.dtype, printable(summary.machine_title),
+  text += ", " + summary.profile.subject.setup_or_dtype();
+  if (!summary.framework.empty()) text += ", " + summary.framework;
+  return fmt::format("{}, on {} ({})", text, printable(summary.machine_title),
                      hardware_text(summary.hardware));
 }
 
@@ -254,8 +257,8 @@ std::string time_table(const PredictionSummary& summary, const std::vector<TimeR
 std::vector<TimeRow> layer_rows(const PredictionSummary& summary, std::size_t most) {
   std::vector<TimeRow> rows;
   for (const ProfileRow& row : summary.profile.rows)
-    rows.push_back(
-        {row.layer, row.pass, &row.totals, row.cause, row.expected ? row.expected->busy_s : 0});
+    rows.push_back({row.layer, pass_title(row.pass, row.op), &row.totals, row.cause,
+                    row.expected ? row.expected->busy_s : 0});
   if (most == all_layers) return rows;
   const bool has_expected = summary.expected.has_value();
   std::stable_sort(rows.begin(), rows.end(), [&](const TimeRow& a, const TimeRow& b) {

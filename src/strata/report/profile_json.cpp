@@ -27,12 +27,14 @@ ProfileJson profile_model_json(const ProfileHead& head) {
     dims[dimension.name] = dimension.value;
     if (dimension.name == "batch") batch = dimension.value;
   }
-  return {{"name", head.network},
-          {"title", head.title},
-          {"batch", batch},
-          {"dtype", head.dtype},
-          {"mode", head.is_inference ? "inference" : "training"},
-          {"dims", std::move(dims)}};
+  ProfileJson json = {{"name", head.network},
+                      {"title", head.title},
+                      {"batch", batch},
+                      {"dtype", head.dtype},
+                      {"mode", head.is_inference ? "inference" : "training"},
+                      {"dims", std::move(dims)}};
+  if (!head.setup.empty()) json["setup"] = head.setup;
+  return json;
 }
 
 void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,

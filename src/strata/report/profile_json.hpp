@@ -22,6 +22,7 @@ struct ProfileHead {
   const std::vector<Dimension>& dims;
   const std::string& dtype;
   bool is_inference = false;
+  const std::string& setup;  ///< as ProfileSubject has it
 };
 nlohmann::ordered_json profile_model_json(const ProfileHead& head);
 /// `schema_version`, `kind` and `evidence`, the first entries, and `model`.

@@ -214,7 +214,7 @@ std::string subject_line(const RooflineSummary& summary) {
   const RooflineSeries& one = summary.series.front();
   const std::string& title = one.subject.title.empty() ? one.label : one.subject.title;
   return fmt::format("{}{}{}, {}", printable(title), one.subject.dtype.empty() ? "" : ", ",
-                     one.subject.dtype, name_of(one.evidence));
+                     printable(one.subject.setup_or_dtype()), name_of(one.evidence));
 }
 
 }  // namespace

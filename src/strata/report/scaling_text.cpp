@@ -27,8 +27,7 @@ std::string scaling_header(const ParallelScaling& scaling) {
                 : fmt::format(", {} {}{}", printable(dimension.name), dimension.value,
                               is_batch ? " in all" : "");
   }
-  return fmt::format("{}, {}{}, optimizer {}, on {}, {} to a node\n\n", text, context.dtype,
-                     context.master_weights ? " with fp32 master weights" : "",
+  return fmt::format("{}, {}, optimizer {}, on {}, {} to a node\n\n", text, context.precision(),
                      name_of(context.optimizer), printable(context.machine_title),
                      context.devices_per_node);
 }

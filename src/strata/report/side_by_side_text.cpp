@@ -2,6 +2,7 @@
 #include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
+#include "strata/profile/joined_rows.hpp"
 #include "strata/report/comparison_report.hpp"
 #include "strata/report/table.hpp"
 
@@ -16,7 +17,7 @@ double seconds_in(const std::optional<Totals>& totals) { return totals ? totals-
 
 /// Times, and behind all but the first how they compare with it.
 std::vector<std::string> side_cells(const SideRow& row) {
-  std::vector<std::string> cells = {printable(row.layer), row.pass};
+  std::vector<std::string> cells = {printable(row.layer), pass_title(row.pass, row.op)};
   for (std::size_t i = 0; i < row.totals.size(); ++i) {
     cells.push_back(row.totals[i] ? format_time(row.totals[i]->time_s) : "–");
     if (i == 0) continue;
@@ -66,7 +67,7 @@ std::string label_text(const std::string& name, const ProfileLabel& label) {
   const ProfileSubject& subject = label.subject;
   std::string text = fmt::format("{}: {}", printable(name),
                                  subject.title.empty() ? "a network" : printable(subject.title));
-  if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
+  if (!subject.setup_or_dtype().empty()) text += ", " + printable(subject.setup_or_dtype());
   return text + fmt::format(", {}\n", times_text(label));
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -228,6 +229,22 @@ std::string largest_batch_lines(const SweepTable& table, const std::vector<Netwo
   return text;
 }
 
+/// How all points are trained: what of it was asked and does not vary.
+std::string common_setup(const SweepTable& table) {
+  constexpr std::array<std::string_view, 10> names = {
+      "batch",     "seq",       "micro_batches", "dtype",          "amp",
+      "inference", "optimizer", "recompute",     "master_weights", "framework"};
+  std::vector<std::string> parts;
+  for (const SweepColumn& column : table.columns) {
+    const bool is_setup = std::find(names.begin(), names.end(), column.name) != names.end();
+    if (!is_setup || !column.is_axis || table.row_count == 0 || varies(column)) continue;
+    std::string name = column.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    parts.push_back(fmt::format("{} {}", name, readable_cell(column, 0)));
+  }
+  return parts.empty() ? "" : fmt::format("all points: {}\n", fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 std::string to_text(const SweepTable& table, const TextStyle& style) {
@@ -246,6 +263,7 @@ std::string to_text(const SweepTable& table, const TextStyle& style) {
   }
   text += has_expected ? "; expected times, nine of ten iterations lie between from and to\n"
                        : "; limits, not calibrated times\n";
+  text += common_setup(table);
   text += largest_batch_lines(table, networks);
   if (worked == out_of_memory) return style.has_unicode ? text : to_ascii(text);
   text += '\n' + extremes(table, networks, style);

@@ -47,6 +47,17 @@ TEST(SweepText, names_the_largest_batch_that_fits_each_machine) {
       << none;
 }
 
+TEST(SweepText, says_how_all_points_are_trained) {
+  SweepTable table = batches_on_two_machines({1, 1, 1, 1, 0, 1});
+  EXPECT_EQ(to_text(table, {}).find("all points"), std::string::npos);
+  SweepColumn parts = table.columns[1];
+  parts.name = "micro_batches";
+  parts.numbers.assign(6, 4);
+  table.columns.push_back(parts);
+  EXPECT_NE(to_text(table, {}).find("all points: micro-batches 4\n"), std::string::npos)
+      << to_text(table, {});
+}
+
 TEST(SweepText, says_nothing_of_batches_where_they_do_not_vary_or_memory_is_not_known) {
   SweepTable table = batches_on_two_machines({1, 1, 1, 1, 0, 1});
   table.columns[1].numbers.assign(6, 8);

@@ -114,10 +114,10 @@ nlohmann::ordered_json training_json(const TrainingTerms& terms, const TrainingP
   const auto run = training_run(terms, pace);
   if (!run) return json;
   json["run"] = {
-      {"tokens", number_or_null(terms.tokens)},  {"samples", number_or_null(terms.samples)},
-      {"iterations", run->iterations},           {"time_s", run->time_s},
-      {"interval_s", {run->low_s, run->high_s}}, {"device_hours", run->device_hours},
-      {"cost", number_or_null(run->cost)},       {"energy_kwh", number_or_null(run->energy_kwh)}};
+      {"tokens", count_json(terms.tokens)},        {"samples", count_json(terms.samples)},
+      {"iterations", count_json(run->iterations)}, {"time_s", run->time_s},
+      {"interval_s", {run->low_s, run->high_s}},   {"device_hours", run->device_hours},
+      {"cost", number_or_null(run->cost)},         {"energy_kwh", number_or_null(run->energy_kwh)}};
   return json;
 }
 

@@ -60,7 +60,8 @@ class AllocatedMemory {
   std::int64_t peak() {
     add_values();
     add_saved();
-    return most_at_once(held_);
+    const std::vector<std::int64_t> at = at_steps();
+    return held_ + (at.empty() ? 0 : *std::max_element(at.begin(), at.end()));
   }
 
   ActivationMemory activations() {
@@ -69,18 +70,20 @@ class AllocatedMemory {
     result_.scores_by_node.assign(bound_.graph->nodes.size(), 0);
     add_values();
     add_saved();
-    result_.peak_bytes = most_at_once(0);
+    result_.at_steps = at_steps();
     return std::move(result_);
   }
 
  private:
-  std::int64_t most_at_once(std::int64_t now) const {
-    std::int64_t most = now;
+  /// Beyond what is held all the time.
+  std::vector<std::int64_t> at_steps() const {
+    std::vector<std::int64_t> bytes;
+    std::int64_t now = 0;
     for (std::size_t step = 0; step < at_once_.size(); ++step) {
       now += change_[step];
-      most = std::max(most, now + at_once_[step]);
+      bytes.push_back(now + at_once_[step]);
     }
-    return most;
+    return bytes;
   }
 
   bool is_forward(StepId id) const {

@@ -17,7 +17,7 @@ struct ActivationMemory {
   std::vector<std::int64_t> saved_by_node;   ///< from its forward step until backward
   std::vector<std::int64_t> scores_by_node;  ///< of that, scores of attention
   std::int64_t saved_by_loss = 0;
-  std::int64_t peak_bytes = 0;  ///< with what steps make for one another
+  std::vector<std::int64_t> at_steps;  ///< while each step runs, with what steps make for others
 };
 ActivationMemory activation_memory(const Program& program, const Framework& framework,
                                    const FrameworkOptions& options,

@@ -47,6 +47,21 @@ double product_flop(const FrameworkOperation& operation) {
   }
 }
 
+/// Whole launches of parts that have fractions: a rule may give an operator a share of a class, and
+/// one launch of an optimizer updates many weights. They add up to the launches of the whole.
+class WholeLaunches {
+ public:
+  std::int64_t next(double launches) {
+    sum_ += launches;
+    const std::int64_t before = std::exchange(whole_, std::llround(sum_));
+    return whole_ - before;
+  }
+
+ private:
+  double sum_ = 0;
+  std::int64_t whole_ = 0;
+};
+
 /// Of the busy time: what kernels of a class have in common, and each by itself.
 struct ClassShare {
   double busy_s = 0, squares = 0;
@@ -67,6 +82,7 @@ class IterationSum {
     const PipelineTime expected = pipeline_.run(1);
     totals_.time_s = expected.time_s;
     totals_.host_s = expected.host_s;
+    totals_.launches = std::llround(launches_);
     find_interval(calibration);
   }
 
@@ -79,7 +95,7 @@ class IterationSum {
   void add(OperationClass kernel_class, const KernelTime& time, double class_sigma) {
     totals_.busy_s += time.busy_s;
     totals_.kernels_s += time.kernels_s;
-    totals_.launches += time.kernels;
+    launches_ += time.kernels;
     ClassShare& share = shares_[static_cast<std::size_t>(kernel_class)];
     share.is_used = true;
     share.busy_s += time.busy_s;
@@ -110,15 +126,17 @@ class IterationSum {
   std::vector<ClassShare> shares_;
   HostPipeline pipeline_;
   ExpectedTotals totals_;
+  double launches_ = 0;
 };
 
 /// By class: the longest first, and those that nobody measured.
 void add_classes(ExpectedTime& result, const std::vector<ClassShare>& shares) {
+  WholeLaunches whole;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const ClassShare& share = shares[i];
     if (!share.is_used) continue;
     const auto kernel_class = static_cast<OperationClass>(i);
-    result.classes.push_back({kernel_class, share.busy_s, share.launches});
+    result.classes.push_back({kernel_class, share.busy_s, whole.next(share.launches)});
     if (!share.is_calibrated)
       result.uncovered.push_back(
           {std::string(name_of(kernel_class)), share.busy_s / result.busy_s});
@@ -159,6 +177,7 @@ ExpectedTime expected_time(const Program& program, const Framework& framework,
   result.host_s = totals.host_s;
   result.launches = totals.launches;
   result.steps.resize(program.steps.size());
+  std::vector<double> launches(program.steps.size(), 0);
   std::array<double, cause_names.size()> lost{};
   for (std::size_t i = 0; i < operations.operations.size(); ++i) {
     const FrameworkOperation& operation = operations.operations[i];
@@ -166,13 +185,16 @@ ExpectedTime expected_time(const Program& program, const Framework& framework,
     ExpectedStep& step = result.steps[operation.step];
     step.busy_s += time.busy_s;
     step.kernels_s += time.kernels_s;
-    step.launches += time.kernels;
+    launches[operation.step] += time.kernels;
     const double arithmetic_s =
         std::min(time.busy_s,
                  product_flop(operation) / std::max(times.gpu().peak(operation.precision), 1.0));
     result.arithmetic_s += arithmetic_s;
     lost[static_cast<std::size_t>(cause_of(operation.kernel_class))] += time.busy_s - arithmetic_s;
   }
+  WholeLaunches whole;
+  for (std::size_t id = 0; id < launches.size(); ++id)
+    result.steps[id].launches = whole.next(launches[id]);
   for (std::size_t i = 0; i < operations.calls.size(); ++i)
     result.steps[operations.calls[i].step].host_s += iteration.host_s(i);
   lost[static_cast<std::size_t>(Cause::host)] = result.time_s - result.busy_s;
@@ -196,14 +218,16 @@ void name_layers(ExpectedTime& expected, const Program& program) {
     update.host_s += expected.steps[id].host_s;
     update.launches += expected.steps[id].launches;
   }
+  WholeLaunches whole;
   for (StepId id = 0; id < program.steps.size(); ++id) {
     ExpectedStep step = expected.steps[id];
     if (program.steps[id].pass == Pass::update && update_bytes > 0) {
       const double share = static_cast<double>(program.write_bytes(id)) / update_bytes;
       step = {update.busy_s * share, update.kernels_s * share, update.host_s * share,
-              update.launches * share};
+              whole.next(static_cast<double>(update.launches) * share)};
     }
-    expected.layers.push_back({layer_of(program, id), pass_of(program, id), step});
+    expected.layers.push_back(
+        {layer_of(program, id), pass_of(program, id), program.steps[id].is_gradient_sum, step});
   }
 }
 

@@ -36,19 +36,22 @@ struct UncoveredClass {
 
 /// Of one step of the program.
 struct ExpectedStep {
-  double busy_s = 0, kernels_s = 0, host_s = 0, launches = 0;
+  double busy_s = 0, kernels_s = 0, host_s = 0;
+  std::int64_t launches = 0;  ///< those of all steps add up to those of the iteration
 };
 
 /// The same, of a layer in a pass; for rows of a profile.
 struct ExpectedLayer {
   std::string layer, pass;
+  bool is_gradient_sum = false;  ///< not of the layer itself: adds the gradients of its output
   ExpectedStep step;
 };
 
 /// All kernels of one class.
 struct ClassTime {
   OperationClass kernel_class = {};
-  double busy_s = 0, launches = 0;
+  double busy_s = 0;
+  std::int64_t launches = 0;
 };
 
 struct ExpectedTime {
@@ -60,7 +63,7 @@ struct ExpectedTime {
   double busy_s = 0;                         ///< while at least one kernel runs
   double kernels_s = 0;                      ///< all kernels added up
   double host_s = 0;                         ///< that the host takes to dispatch everything
-  double launches = 0;
+  std::int64_t launches = 0;
   std::int64_t memory_bytes = 0;  ///< at its peak, as the framework's allocator counts
   std::vector<UncoveredClass> uncovered;
   std::vector<std::string> unknown_operators;  ///< the framework has no rule: they take no time
@@ -76,7 +79,8 @@ struct ExpectedTime {
 /// The iteration alone, without its steps and reasons: for many GPUs.
 struct ExpectedTotals {
   double time_s = 0, low_s = 0, high_s = 0;
-  double busy_s = 0, kernels_s = 0, host_s = 0, launches = 0;
+  double busy_s = 0, kernels_s = 0, host_s = 0;
+  std::int64_t launches = 0;
 };
 ExpectedTotals expected_totals(const Framework& framework, const FrameworkOperations& operations,
                                const KernelList& kernels, const FrameworkOptions& options,
