@@ -231,6 +231,8 @@ ParallelChoice ParallelModel::choose(const SearchSpace& space, const SearchProgr
   } else {
     choice.search = search_strategies(*planner_, cluster_, memory_bytes, space, progress);
   }
+  if (choice.search.outcomes.empty())
+    fail(ErrorKind::unsupported, "{}", reason_for_none(*planner_, cluster_));
   choice.searched_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   if (const StrategyOutcome* best = choice.search.best())
     choice.best = predict(best->strategy, wants_events);

@@ -20,7 +20,8 @@ class ParallelModel {
   ParallelModel& operator=(const ParallelModel&) = delete;
 
   ParallelSummary predict(const Strategy& strategy, WantEvents wants_events = WantEvents::no);
-  /// The fastest of all legal strategies, with those that lose.
+  /// The fastest of all legal strategies, with those that lose. Errors (unsupported): there is
+  /// none.
   ParallelChoice choose(const SearchSpace& space = {}, const SearchProgress& progress = {},
                         WantEvents wants_events = WantEvents::no);
   StrategyPlanner& planner() { return *planner_; }

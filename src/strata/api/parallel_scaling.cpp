@@ -15,10 +15,6 @@ namespace {
 
 std::string reason_of(const ParallelChoice& choice) {
   const auto& outcomes = choice.search.outcomes;
-  if (outcomes.empty() && !choice.search.refused.empty()) return choice.search.refused.front();
-  if (outcomes.empty())
-    return fmt::format("no split over {} devices goes with a batch of {}", choice.context.devices,
-                       choice.context.samples);
   return fmt::format("out of memory: the least that any of {} strategies needs is {}",
                      outcomes.size(),
                      format_capacity(static_cast<double>(outcomes.front().memory_bytes)));
@@ -67,12 +63,17 @@ ParallelScaling predict_scaling(const Graph& graph, const Cluster& cluster,
       auto& all = scaling.context.assumptions;
       if (std::find(all.begin(), all.end(), assumption) == all.end()) all.push_back(assumption);
     }
-    fill_row(row,
-             model.choose({},
-                          [&](std::size_t done, std::size_t all) {
-                            if (progress) progress(devices, done, all);
-                          }),
-             request.terms);
+    try {
+      fill_row(row,
+               model.choose({},
+                            [&](std::size_t done, std::size_t all) {
+                              if (progress) progress(devices, done, all);
+                            }),
+               request.terms);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      row.reason = error.what();
+    }
   }
   return scaling;
 }

@@ -2,8 +2,12 @@
 #include "strata/api/predict.hpp"
 
 #include "strata/api/what_if.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+#include "strata/cpu/allowance.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
+#include "strata/predict/planning_memory.hpp"
 #include "strata/predict/thesis.hpp"
 #include "strata/report/setup_text.hpp"
 #include "strata/roofline/roofline.hpp"
@@ -24,10 +28,32 @@ BoundGraph bind_request(const Graph& graph, const PredictRequest& request) {
   return bind_micro_batch(graph, request.sizes, request.training.micro_batches);
 }
 
+namespace {
+
+/// What a small program takes need not be asked of the system.
+constexpr std::int64_t little_memory_bytes = 256'000'000;
+
+void require_memory(std::int64_t bytes, const Program& program) {
+  if (bytes <= little_memory_bytes) return;
+  const std::int64_t free_bytes = cpu::free_memory_bytes();
+  if (bytes <= free_bytes) return;
+  fail(
+      ErrorKind::environment,
+      "planning {} steps with {} uses of {} tensors takes about {}, and {} of memory are free: ask "
+      "for a shorter sequence (--seq), fewer micro-batches (--micro-batches), larger parts "
+      "(--granularity), or a smaller network",
+      program.steps.size(), program.uses.size(), program.values.size(),
+      format_capacity(static_cast<double>(bytes)),
+      format_capacity(static_cast<double>(free_bytes)));
+}
+
+}  // namespace
+
 Program limit_program(const BoundGraph& bound, const PredictRequest& request) {
   Program program = make_program(bound, request.training);
   const std::int64_t part_bytes = request.options.granularity_bytes;
-  if (part_bytes > 0) return split_values(program, part_bytes);
+  if (part_bytes > 0) program = split_values(program, part_bytes);
+  require_memory(planning_bytes(program), program);
   return program;
 }
 

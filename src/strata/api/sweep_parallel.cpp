@@ -63,11 +63,8 @@ StrategyTime ParallelSweepWorker::time_at(std::int64_t point) {
   if (has_parts_) return model_->planner().time_of(strategy_at(point));
   const ParallelChoice choice = model_->choose();
   if (choice.best) return choice.best->result;
-  if (!choice.search.outcomes.empty())  // out of memory, by as little as can be
-    return model_->planner().time_of(choice.search.outcomes.front().strategy);
-  fail(
-      ErrorKind::unsupported, "no strategy over {} devices: {}", cluster_.devices(),
-      choice.search.refused.empty() ? "the batch divides for none" : choice.search.refused.front());
+  // Out of memory, by as little as can be.
+  return model_->planner().time_of(choice.search.outcomes.front().strategy);
 }
 
 PointResult ParallelSweepWorker::at(std::int64_t point) {

@@ -2,6 +2,7 @@
 #include "strata/api/what_if.hpp"
 
 #include "strata/base/units.hpp"
+#include "strata/predict/planning_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -67,6 +68,8 @@ struct ApplyChange {
 /// The search below the asked capacity finds a schedule that is up to half a percent faster. Of a
 /// program with more steps than this it takes a second per change, which no answer is worth.
 constexpr std::size_t most_steps_to_search = 5'000;
+/// Of a program with more, each change takes seconds.
+constexpr std::size_t most_steps_to_ask = 100'000;
 
 /// Another rate or capacity leaves the program as it is.
 bool keeps_program(const Change& change) {
@@ -83,7 +86,7 @@ class SameIteration {
         program_(limit_program(bound_, request)),
         list_(program_) {}
 
-  std::size_t steps() const { return program_.steps.size(); }
+  std::size_t steps() const { return planned_length(program_); }
   double time_s(const Machine& machine, const PredictRequest& request) const {
     return predict(list_, hardware_for(machine, main_dtype(bound_), request), request.options,
                    Record::totals)
@@ -178,6 +181,13 @@ PredictAgain predict_again(const Graph& graph, const Machine& machine,
     }
     if (changes.empty()) return std::vector<ChangeAnswer>();
     const SameIteration same(graph, limit_request(request));
+    if (same.steps() > most_steps_to_ask)
+      return std::vector<ChangeAnswer>(
+          changes.size(),
+          {{},
+           fmt::format("an iteration of {} steps takes seconds to predict; changes are predicted "
+                       "up to {} (strata predict takes them one by one)",
+                       same.steps(), most_steps_to_ask)});
     return answers_to(
         changes, on_progress,
         [&](const Change& change) {

@@ -71,9 +71,8 @@ std::vector<RankMemory> rank_memory(const RankCosts& costs, const std::vector<La
       saved += chunks[i].saved_bytes;
     }
     add_shared(memory, costs, stage, chunks, stages);
-    const auto tasks = tasks_of(strategy, static_cast<std::int64_t>(stage));
-    memory.activations_bytes =
-        most_in_flight(tasks) * saved / strategy.chunks + costs.working_bytes;
+    const std::int64_t in_flight = most_in_flight(strategy, static_cast<std::int64_t>(stage));
+    memory.activations_bytes = in_flight * saved / strategy.chunks + costs.working_bytes;
     memory.buffers_bytes = costs.other_bytes + costs.exchange_bytes;
     if (is_known) {
       fit_to(memory, costs.peak_bytes);

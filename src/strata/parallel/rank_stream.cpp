@@ -284,6 +284,31 @@ double RankStream::send(double bytes, double transit_s) {
   return clock_.device_s;
 }
 
+RankMark RankStream::mark() const {
+  return {.clock = clock_,
+          .communication_s = communication_s_,
+          .may_gather_s = may_gather_s_,
+          .reducing_s = reducing_s_,
+          .waiting_bytes = weights_.bytes + experts_.bytes,
+          .time = time_,
+          .traffic = traffic_};
+}
+
+void RankStream::repeat(const RankMark& since, std::int64_t rounds, std::uint32_t first,
+                        std::uint32_t last) {
+  const auto times = static_cast<double>(rounds);
+  const auto go_on = [&](double& now, double then) { now += times * (now - then); };
+  go_on(clock_.host_s, since.clock.host_s);
+  go_on(clock_.device_s, since.clock.device_s);
+  go_on(communication_s_, since.communication_s);
+  go_on(may_gather_s_, since.may_gather_s);
+  go_on(reducing_s_, since.reducing_s);
+  for (double RankTime::*part : rank_time_parts) go_on(time_.*part, since.time.*part);
+  for (double RankTraffic::*part : rank_traffic_parts) go_on(traffic_.*part, since.traffic.*part);
+  beside_ = 0;  // that event came to its end in an earlier round
+  note(fmt::format("micro-batches {} to {}, alike", first, last));
+}
+
 void RankStream::end_gradients() {
   reduce(true);
   const double exposed_s = std::max(0.0, communication_s_ - clock_.device_s);

@@ -62,6 +62,9 @@ struct RankTraffic {
            pipeline_bytes;
   }
 };
+inline constexpr std::array<double RankTraffic::*, 6> rank_traffic_parts = {
+    &RankTraffic::tensor_bytes,    &RankTraffic::context_bytes,    &RankTraffic::experts_bytes,
+    &RankTraffic::gradients_bytes, &RankTraffic::parameters_bytes, &RankTraffic::pipeline_bytes};
 
 /// For a timeline. Kernels, the collectives that they wait for and other waits fill an iteration,
 /// one at a time: of each part of RankTime, the events add up to its seconds. What a chunk of
@@ -84,6 +87,16 @@ inline constexpr std::array<std::string_view, 4> rank_stream_names = {
 
 enum class WantEvents : std::uint8_t { no, yes };
 
+/// What a rank has come to at some time.
+struct RankMark {
+  RankClock clock;
+  double communication_s = 0;  ///< until then it sends beside kernels
+  double may_gather_s = 0, reducing_s = 0;
+  double waiting_bytes = 0;  ///< of gradients, to be summed over ranks
+  RankTime time;
+  RankTraffic traffic;
+};
+
 class RankStream {
  public:
   RankStream(const RankCosts& costs, const Strategy& strategy, const Cluster& cluster,
@@ -104,6 +117,10 @@ class RankStream {
   void sum_shared(double time_s, double sent_bytes);
   void update(const LayerChunk& all, const RankEngine& engine);  ///< and gathers what ZeRO splits
   void end(double iteration_s);
+
+  RankMark mark() const;
+  /// Does so many times again what it did since then, as micro-batches from `first` to `last`.
+  void repeat(const RankMark& since, std::int64_t rounds, std::uint32_t first, std::uint32_t last);
 
   double device_s() const { return clock_.device_s; }
   double end_s() const { return std::max(clock_.host_s, clock_.device_s); }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/parallel/repeated_blocks.hpp"
 
+#include "strata/base/error.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/graph/experts.hpp"
 #include "strata/parallel/working_memory.hpp"
+#include "strata/training/order.hpp"
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace strata {
@@ -40,7 +43,7 @@ std::vector<BlockRange> blocks_of(const Graph& graph, bool with_inner) {
 /// inputs from the same places: of its own block, of the block before, or from outside both; or
 /// constants of the same shape.
 bool is_repeated(const Graph& graph, const BlockRange& before, const BlockRange& block) {
-  if (before.size() != block.size() || graph.nodes[block.first].block.empty()) return false;
+  if (before.size() != block.size()) return false;
   const auto place_of = [&](TensorId tensor) {
     return static_cast<std::int64_t>(graph.tensors[tensor].producer);
   };
@@ -65,18 +68,70 @@ bool is_repeated(const Graph& graph, const BlockRange& before, const BlockRange&
   return true;
 }
 
-/// The longest row of equal blocks: [first, end) in the list.
-std::pair<std::size_t, std::size_t> longest_row(const Graph& graph,
-                                                const std::vector<BlockRange>& blocks) {
+constexpr std::size_t least_row = 4;
+
+/// The longest row of equal blocks, of those that have a name.
+std::vector<BlockRange> longest_row(const Graph& graph, const std::vector<BlockRange>& blocks) {
   std::pair<std::size_t, std::size_t> longest{0, 0};
   for (std::size_t first = 0; first < blocks.size();) {
     std::size_t end = first + 1;
     // The first block of a row may take its input from anywhere.
-    while (end < blocks.size() && is_repeated(graph, blocks[end - 1], blocks[end])) ++end;
+    while (end < blocks.size() && !graph.nodes[blocks[end].first].block.empty() &&
+           is_repeated(graph, blocks[end - 1], blocks[end]))
+      ++end;
     if (end - first > longest.second - longest.first) longest = {first, end};
     first = end;
   }
+  return {blocks.begin() + static_cast<std::ptrdiff_t>(longest.first),
+          blocks.begin() + static_cast<std::ptrdiff_t>(longest.second)};
+}
+
+/// Layers of a network without blocks that recur, as the longest row of equal groups of them.
+/// Tensor parallelism splits products in pairs, so that a group is two periods.
+std::vector<BlockRange> recurring_layers(const Graph& graph) {
+  constexpr std::size_t most_layers = 16;  // of a period
+  std::vector<BlockRange> longest;
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                  [](const Node& node) { return !node.block.empty(); }))
+    return longest;
+  const auto covered = [](const std::vector<BlockRange>& row) {
+    return row.size() < least_row ? 0 : row.back().end - row.front().first;
+  };
+  const std::size_t nodes = graph.nodes.size();
+  for (std::size_t period = 1; period <= most_layers; ++period) {
+    for (std::size_t first = 0; first + 2 * period <= nodes;) {
+      std::size_t end = first + period;  // of the layers that do what those a period before do
+      while (end + period <= nodes && is_repeated(graph, {end - period, end}, {end, end + period}))
+        end += period;
+      std::vector<BlockRange> row;
+      for (std::size_t at = first; at + 2 * period <= end; at += 2 * period)
+        row.push_back({at, at + 2 * period});
+      if (covered(row) > covered(longest)) longest = std::move(row);
+      first = end > first + period ? end : first + 1;
+    }
+  }
   return longest;
+}
+
+/// Whether a single tensor goes on from a block to those after it, in the order in which layers
+/// run: stages can be cut there (units.cpp).
+bool can_be_cut_after(const Graph& graph, const BlockRange& block) {
+  const std::vector<NodeId> order = execution_order(graph);
+  std::vector<std::size_t> place(graph.nodes.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::size_t end = 0;
+  for (std::size_t i = block.first; i < block.end; ++i) end = std::max(end, place[i] + 1);
+  TensorId crossing = nowhere;
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    if (place[id] < end) continue;
+    for (const TensorId input : graph.nodes[id].inputs) {
+      const NodeId producer = graph.tensors[input].producer;
+      if (producer == no_node || place[producer] >= end || input == crossing) continue;
+      if (crossing != nowhere) return false;
+      crossing = input;
+    }
+  }
+  return crossing != nowhere;
 }
 
 /// Copies a graph without the nodes [first, end), whose outputs are those `distance` nodes before.
@@ -140,35 +195,48 @@ class WithoutNodes {
 std::optional<ShortenedGraph> shorten(const Graph& graph) {
   // A layer may have blocks of its own. Equal ones are its experts, which are not left out.
   const bool has_experts = !find_experts(graph).layers.empty();
-  const std::vector<BlockRange> blocks = blocks_of(graph, has_experts);
-  const auto [first, end] = longest_row(graph, blocks);
-  if (end - first < 4) return std::nullopt;
+  std::vector<BlockRange> row = longest_row(graph, blocks_of(graph, has_experts));
+  if (row.size() < least_row && !has_experts) row = recurring_layers(graph);
+  if (row.size() < least_row) return std::nullopt;
   // Stay: the first two of the row, and its last.
-  const BlockRange& kept = blocks[first + 1];
+  const BlockRange &kept = row[1], &last = row.back();
+  if (!can_be_cut_after(graph, row[0]) || !can_be_cut_after(graph, kept)) return std::nullopt;
   ShortenedGraph result;
-  result.left_out = static_cast<std::int64_t>(end - first - 3);
-  result.repeated = graph.nodes[kept.first].block;
-  result.graph = WithoutNodes(graph, kept.end, blocks[end - 1].first, kept.size()).build();
+  result.left_out = static_cast<std::int64_t>(row.size() - 3);
+  for (std::size_t i = kept.first; i < kept.end; ++i) {
+    const Node& node = graph.nodes[i];
+    result.repeated.push_back(node.block.empty() ? node.name : node.block);
+    if (!node.block.empty()) break;  // the others are of the same block, or within it
+  }
+  result.graph = WithoutNodes(graph, kept.end, last.first, kept.size()).build();
   return result;
 }
 
 RankCosts lengthen(RankCosts costs, const ShortenedGraph& shortened) {
   const auto is_repeated = [&](const std::string& name) {
-    return is_within(name, shortened.repeated);
+    return std::any_of(shortened.repeated.begin(), shortened.repeated.end(),
+                       [&](const std::string& one) { return is_within(name, one); });
   };
   const auto first = std::find_if(costs.names.begin(), costs.names.end(), is_repeated);
   const auto end = std::find_if_not(first, costs.names.end(), is_repeated);
-  const std::ptrdiff_t at = first - costs.names.begin(), size = end - first;
-  const std::vector<std::string> names(first, end);
-  const std::vector<UnitCost> units(costs.units.begin() + at, costs.units.begin() + at + size);
-  for (std::int64_t i = 0; i < shortened.left_out; ++i) {
-    costs.names.insert(costs.names.begin() + at, names.begin(), names.end());
-    costs.units.insert(costs.units.begin() + at, units.begin(), units.end());
-  }
-  const auto more = static_cast<std::size_t>(shortened.left_out * size);
+  const auto at = static_cast<std::size_t>(first - costs.names.begin());
+  const auto size = static_cast<std::size_t>(end - first);
+  STRATA_CHECK(size > 0, "the block that stands for others is a unit");
+  const std::size_t more = static_cast<std::size_t>(shortened.left_out) * size;
+  const auto lengthened = [&](auto& list) {
+    std::remove_reference_t<decltype(list)> longer;
+    longer.reserve(list.size() + more);
+    for (std::size_t i = 0; i < list.size() + more; ++i) {
+      const bool is_more = i >= at && i < at + more;
+      longer.push_back(list[is_more ? at + (i - at) % size : i < at ? i : i - more]);
+    }
+    list = std::move(longer);
+  };
+  lengthened(costs.names);
+  lengthened(costs.units);
   for (SharedWeight& shared : costs.shared) {
     for (std::size_t* unit : {&shared.first, &shared.second})
-      if (*unit >= static_cast<std::size_t>(at + size)) *unit += more;
+      if (*unit >= at + size) *unit += more;
   }
   return costs;
 }

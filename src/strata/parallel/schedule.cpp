@@ -67,13 +67,9 @@ std::vector<Task> tasks_of(const Strategy& strategy, std::int64_t stage) {
   return tasks;
 }
 
-std::int64_t most_in_flight(const std::vector<Task>& tasks) {
-  std::int64_t now = 0, most = 0;
-  for (const Task& task : tasks) {
-    if (task.kind == TaskKind::forward) most = std::max(most, ++now);
-    if (task.kind == TaskKind::backward) --now;
-  }
-  return most;
+std::int64_t most_in_flight(const Strategy& strategy, std::int64_t stage) {
+  // Once warm, each forward task is followed by a backward one.
+  return std::min(strategy.micro_batches * strategy.chunks, warm_up(strategy, stage) + 1);
 }
 
 }  // namespace strata

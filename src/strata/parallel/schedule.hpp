@@ -27,7 +27,8 @@ struct Task {
 /// chunk.
 std::vector<Task> tasks_of(const Strategy& strategy, std::int64_t stage);
 
-/// The most micro-batches, each of one chunk, that lie between forward and backward at once.
-std::int64_t most_in_flight(const std::vector<Task>& tasks);
+/// The most micro-batches, each of one chunk, that lie between forward and backward of a stage at
+/// once.
+std::int64_t most_in_flight(const Strategy& strategy, std::int64_t stage);
 
 }  // namespace strata

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -88,6 +89,39 @@ void order_outcomes(StrategySearch& search) {
   }
 }
 
+/// Passes of stages to simulate for a strategy, at most: the pipeline fills, comes to a period and
+/// empties (pipeline_run.hpp).
+double passes_of(const Strategy& strategy) {
+  const std::int64_t chunks = strategy.pipeline * strategy.chunks;
+  const std::int64_t round = strategy.chunks > 1 ? strategy.pipeline : 1;
+  const std::int64_t simulated = 2 * strategy.pipeline + 16 * round;
+  return 2 * static_cast<double>(std::min(strategy.micro_batches, simulated) * chunks);
+}
+
+/// Leaves out the strategies with most chunks of layers where all of them would take too long, and
+/// says so.
+void leave_out_long_pipelines(std::vector<Strategy>& all, double most_passes,
+                              std::set<std::string>& reasons) {
+  std::map<std::int64_t, double> passes;  // by chunks
+  for (const Strategy& strategy : all)
+    passes[strategy.pipeline * strategy.chunks] += passes_of(strategy);
+  double sum = 0;
+  std::int64_t most_chunks = passes.empty() ? 1 : passes.begin()->first;
+  for (const auto& [chunks, of_chunks] : passes) {
+    sum += of_chunks;
+    if (sum > most_passes) break;
+    most_chunks = std::max(most_chunks, chunks);
+  }
+  const std::size_t left_out = std::erase_if(all, [&](const Strategy& strategy) {
+    return strategy.pipeline * strategy.chunks > most_chunks;
+  });
+  if (left_out == 0) return;
+  reasons.insert(fmt::format(
+      "pp x v of more than {}: {} strategies are left out, which would take a minute to "
+      "simulate; --parallel takes one by its name",
+      most_chunks, left_out));
+}
+
 }  // namespace
 
 const StrategyOutcome* StrategySearch::best() const {
@@ -130,10 +164,11 @@ StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluste
                                  const SearchProgress& progress) {
   SearchSpace wanted = space;
   wanted.has_selective &= planner.keeps_scores();
-  const std::vector<Strategy> all =
+  std::vector<Strategy> all =
       legal_strategies(cluster, planner.samples(), wanted, choices_of(planner, space));
   StrategySearch search;
   std::set<std::string> reasons;
+  leave_out_long_pipelines(all, space.most_passes, reasons);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (progress) progress(i, all.size());
     try {
@@ -146,6 +181,37 @@ StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluste
   search.refused.assign(reasons.begin(), reasons.end());
   order_outcomes(search);
   return search;
+}
+
+std::string reason_for_none(StrategyPlanner& planner, const Cluster& cluster) {
+  const std::int64_t devices = cluster.devices(), samples = planner.samples();
+  Strategy alone;
+  alone.micro_batches = samples;
+  const auto stages = static_cast<std::int64_t>(planner.costs_of(alone).units.size());
+  Strategy least;
+  least.data = devices;
+  for (const std::int64_t tensor : divisors(devices)) {
+    try {
+      planner.split_of(tensor);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      continue;
+    }
+    for (const std::int64_t pipeline : divisors(devices / tensor)) {
+      const std::int64_t data = devices / tensor / pipeline;
+      if (pipeline > stages || data >= least.data) continue;
+      least.data = data;
+      least.tensor = tensor;
+      least.pipeline = pipeline;
+    }
+  }
+  const std::int64_t batch = (samples + least.data - 1) / least.data * least.data;
+  return fmt::format(
+      "no strategy splits the network over {} devices with a batch of {}: with as much tp and pp "
+      "as "
+      "it has layers for, dp is at least {}, and dp must divide the batch; --batch {} goes with "
+      "dp={},tp={},pp={}",
+      devices, samples, least.data, batch, least.data, least.tensor, least.pipeline);
 }
 
 std::string why_slower(const StrategyOutcome& slower, const StrategyOutcome& than) {

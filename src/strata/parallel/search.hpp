@@ -36,6 +36,9 @@ struct SearchSpace {
   bool has_selective = true;         ///< recomputation of scores is among them
   /// cp beyond 1 is tried where each rank keeps so many positions: sequences from 8192 on.
   std::int64_t least_positions = 4096;
+  /// Passes of micro-batches through stages, of all strategies: a few seconds. Strategies with more
+  /// and more stages are tried until then.
+  double most_passes = 100e6;
 };
 
 /// What of it depends on the network.
@@ -56,6 +59,9 @@ using SearchProgress = std::function<void(std::size_t done, std::size_t all)>;
 StrategySearch search_strategies(StrategyPlanner& planner, const Cluster& cluster,
                                  std::int64_t device_memory_bytes, const SearchSpace& space = {},
                                  const SearchProgress& progress = {});
+
+/// Why no strategy is legal, and the batch that changes it.
+std::string reason_for_none(StrategyPlanner& planner, const Cluster& cluster);
 
 /// In words, what makes a strategy slower than another one: the part that grew most. "bubble +3.1
 /// s"; empty where nothing did.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/parallel/rank_stream.hpp"
+#include "strata/parallel/pipeline_run.hpp"
 #include "strata/parallel/stages.hpp"
 
 #include <vector>
@@ -21,8 +21,10 @@ struct RankIteration {
   RankTime mean() const;
 };
 
+/// Errors (unsupported): millions of micro-batches whose rounds are not alike.
 RankIteration simulate_ranks(const RankCosts& costs, const std::vector<LayerChunk>& chunks,
                              const Strategy& strategy, const Cluster& cluster,
-                             const RankEngine& engine, WantEvents wants_events = WantEvents::no);
+                             const RankEngine& engine, WantEvents wants_events = WantEvents::no,
+                             Rounds rounds = Rounds::alike_count_once);
 
 }  // namespace strata

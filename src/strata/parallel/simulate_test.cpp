@@ -225,13 +225,28 @@ TEST(Schedule, every_micro_batch_goes_once_through_every_chunk) {
 
 TEST(Schedule, one_f_one_b_keeps_as_many_micro_batches_as_stages_follow) {
   for (std::int64_t stage = 0; stage < 4; ++stage) {
-    EXPECT_EQ(most_in_flight(tasks_of(parse_strategy("pp=4,micro=8"), stage)), 4 - stage);
-    EXPECT_EQ(most_in_flight(tasks_of(parse_strategy("pp=4,micro=2"), stage)),
+    EXPECT_EQ(most_in_flight(parse_strategy("pp=4,micro=8"), stage), 4 - stage);
+    EXPECT_EQ(most_in_flight(parse_strategy("pp=4,micro=2"), stage),
               std::min<std::int64_t>(4 - stage, 2));
-    EXPECT_EQ(most_in_flight(tasks_of(parse_strategy("pp=4,micro=8,schedule=gpipe"), stage)), 8);
+    EXPECT_EQ(most_in_flight(parse_strategy("pp=4,micro=8,schedule=gpipe"), stage), 8);
   }
   // Narayanan et al. 2021: 2(p − 1) + (v − 1)p + 1 on the first stage.
-  EXPECT_EQ(most_in_flight(tasks_of(parse_strategy("pp=4,micro=16,v=2"), 0)), 2 * 3 + 4 + 1);
+  EXPECT_EQ(most_in_flight(parse_strategy("pp=4,micro=16,v=2"), 0), 2 * 3 + 4 + 1);
+}
+
+TEST(Schedule, most_in_flight_is_what_its_tasks_come_to) {
+  for (const char* text : {"pp=4,micro=8", "pp=4,micro=2", "pp=4,micro=8,v=3", "pp=4,micro=4,v=2",
+                           "pp=4,micro=3,schedule=gpipe", "pp=4,micro=6,schedule=zero-bubble"}) {
+    const Strategy strategy = parse_strategy(text);
+    for (std::int64_t stage = 0; stage < 4; ++stage) {
+      std::int64_t now = 0, most = 0;
+      for (const Task& task : tasks_of(strategy, stage)) {
+        if (task.kind == TaskKind::forward) most = std::max(most, ++now);
+        if (task.kind == TaskKind::backward) --now;
+      }
+      EXPECT_EQ(most_in_flight(strategy, stage), most) << text;
+    }
+  }
 }
 
 // Rajbhandari et al. 2020: of Ψ parameters in 16 bits with Adam, 16Ψ bytes; 4Ψ + 12Ψ/d with the

@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/exchange.hpp"
+#include "strata/predict/planning_memory.hpp"
 
 #include <algorithm>
 #include <future>
@@ -17,10 +18,10 @@ namespace strata {
 namespace {
 
 constexpr std::size_t long_program = CapacityGrid::long_program;
-constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
-constexpr int exchanged_points = 8;                 // per octave
-constexpr std::size_t most_rates = 64;              // whose search is kept
-constexpr std::size_t most_scheduled = 16;          // and scheduled plans
+constexpr std::size_t very_long_program = 50'000;  // beyond, plans for less are not tried
+constexpr int exchanged_points = 8;                // per octave
+constexpr std::size_t most_rates = 64;             // whose search is kept
+constexpr std::size_t most_scheduled = 16;         // and scheduled plans
 
 /// What keeping the interval that begins at each use saves: its read, and a share of the write that
 /// is saved when all intervals of that version stay.
@@ -64,8 +65,8 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       options_(options),
       grid_(list, options),
       tries_smaller_(options.tries_smaller_capacities &&
-                     list.program.steps.size() <= very_long_program),
-      packed_points_(list.program.steps.size() > long_program ? 4 : 32),
+                     planned_length(list.program) <= very_long_program),
+      packed_points_(planned_length(list.program) > long_program ? 4 : 32),
       farthest_(list, options),
       packer_(list, options, worth_in_bytes(list)),
       floor_(list),
@@ -97,7 +98,7 @@ void BestPlanner::set_rates(const Hardware& hardware) {
 }
 
 bool BestPlanner::is_exchanging() const {
-  return options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
+  return options_.objective == Objective::traffic && planned_length(list_.program) <= long_program;
 }
 
 double BestPlanner::transfer_cost_s(std::int64_t traffic_bytes) const {
@@ -241,7 +242,7 @@ struct BestPlanner::Searched {
 
 std::size_t BestPlanner::useful_threads(const AccessList& list) {
   constexpr std::size_t most = 8;
-  if (list.program.steps.size() <= long_program) return 1;
+  if (planned_length(list.program) <= long_program) return 1;
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
 }
 

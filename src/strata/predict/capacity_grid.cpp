@@ -2,6 +2,7 @@
 #include "strata/predict/capacity_grid.hpp"
 
 #include "strata/base/checked.hpp"
+#include "strata/predict/planning_memory.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +41,7 @@ std::int64_t lowest_for(const AccessList& list, const PredictOptions& options, S
 }  // namespace
 
 CapacityGrid::CapacityGrid(const AccessList& list, const PredictOptions& options)
-    : points_(list.program.steps.size() > long_program ? 16 : 64), lowest_bytes_(1) {
+    : points_(planned_length(list.program) > long_program ? 16 : 64), lowest_bytes_(1) {
   Count values;
   for (const Value& value : list.program.values) values += value.bytes;
   auto& [least, all, enough] = needed_bytes_;

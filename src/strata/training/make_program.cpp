@@ -34,6 +34,9 @@ class Iteration {
       if (round > 0) builder_.values.forget_features();
       run_forward();
       if (!builder_.options.inference) run_backward();
+      // What was laid out once tells what all rounds come to.
+      if (round == 0)
+        require_few_steps(static_cast<std::int64_t>(builder_.writer.step_count()), rounds);
     }
     std::vector<ValueId> gradients(builder_.graph.tensors.size(), no_value);
     if (!builder_.options.inference) gradients = write_updates(builder_);

@@ -9,8 +9,7 @@
 namespace strata {
 namespace {
 
-// A part that a step uses costs as much to plan as a step does.
-constexpr auto most_parts = static_cast<std::uint64_t>(most_steps);
+constexpr auto most_parts = static_cast<std::uint64_t>(most_uses);
 
 }  // namespace
 
@@ -26,7 +25,7 @@ Program split_values(const Program& program, std::int64_t granularity_bytes) {
   if (value_count > most_parts || use_count > most_parts) {
     fail(ErrorKind::usage,
          "a granularity of {} bytes cuts the values into {} parts that steps use {} times, and at "
-         "most {} are planned: ask for larger parts",
+         "most {} are planned, which take 2 GB: ask for larger parts (--granularity)",
          granularity_bytes, value_count, use_count, most_parts);
   }
 

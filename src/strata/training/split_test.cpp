@@ -57,16 +57,16 @@ TEST(Split, refuses_what_would_never_end) {
   EXPECT_EQ(split_values(program, 1 << 20).values.size(), 1U << 20);
 }
 
-// A plan holds as many parts and uses of them as an iteration may have steps.
-TEST(Split, counts_parts_and_their_uses_against_the_limit_of_steps) {
+// A plan holds as many parts and uses of them as an iteration may have uses.
+TEST(Split, counts_parts_and_their_uses_against_the_limit_of_uses) {
   Program program;
-  program.values = {{.is_given = true, .bytes = 10 * most_steps + 1, .row_bytes = 1}};
+  program.values = {{.is_given = true, .bytes = 10 * most_uses + 1, .row_bytes = 1}};
   EXPECT_THROW(split_values(program, 10), Error);
-  program.values[0].bytes = 4 * most_steps;
+  program.values[0].bytes = 4 * most_uses;
   program.steps = {{.first_use = 0}, {.first_use = 1}, {.first_use = 2}};
   program.uses = {{0, true, false}, {0, true, false}, {0, true, false}};
   EXPECT_THROW(split_values(program, 10), Error);
-  EXPECT_EQ(split_values(program, 1000).uses.size(), 3U * 4 * most_steps / 1000);
+  EXPECT_EQ(split_values(program, 1000).uses.size(), 3U * 4 * most_uses / 1000);
 }
 
 }  // namespace

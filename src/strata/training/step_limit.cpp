@@ -62,9 +62,19 @@ std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options
 void require_few_steps(std::int64_t steps) {
   if (steps <= most_steps) return;
   fail(ErrorKind::usage,
-       "the iteration has at least {} steps, and at most {} are laid out: ask for a shorter "
-       "sequence (--seq), fewer micro-batches, or a smaller network",
+       "the iteration has at least {} steps, and at most {} are laid out, which take 2 GB: ask for "
+       "a "
+       "shorter sequence (--seq), fewer micro-batches (--micro-batches), or a smaller network",
        steps, most_steps);
+}
+
+void require_few_steps(std::int64_t steps_of_round, std::int64_t rounds) {
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  try {
+    steps = checked_mul(steps_of_round, rounds);
+  } catch (const Error&) {  // more than 64 bits count
+  }
+  require_few_steps(steps);
 }
 
 }  // namespace strata

@@ -7,6 +7,7 @@
 #include "strata/predict/bounds/hold_network.hpp"
 #include "strata/predict/bounds/keep_intervals.hpp"
 #include "strata/predict/capacity.hpp"
+#include "strata/predict/planning_memory.hpp"
 
 #include <algorithm>
 
@@ -118,11 +119,12 @@ std::int64_t just_this_capacity_traffic_bound(const Program& program, std::int64
 }
 
 std::optional<std::string> reason_against_bounds(const Program& program) {
-  if (program.steps.size() <= most_steps) return std::nullopt;
+  const std::size_t length = planned_length(program);
+  if (length <= most_steps) return std::nullopt;
   return fmt::format(
       "bounds are left out above {} steps, as they take seconds there, and this program has {}; "
       "--bounds always computes them",
-      most_steps, program.steps.size());
+      most_steps, length);
 }
 
 }  // namespace strata
