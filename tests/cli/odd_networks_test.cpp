@@ -26,15 +26,15 @@
 namespace strata::test {
 namespace {
 
-using Words = std::vector<std::string>;
+using CommandWords = std::vector<std::string>;
 
 /// FILE stands for the network. Every network is asked the first ones; of the others each asks
 /// some.
-const std::vector<Words> always_asked = {
+const std::vector<CommandWords> always_asked = {
     {"predict", "FILE"},
     {"predict", "FILE", "--on", "8xh100-sxm", "--parallel", "dp=8", "--batch", "64"}};
 
-const std::vector<Words> asked_in_turn = {
+const std::vector<CommandWords> asked_in_turn = {
     {"show", "FILE", "--json", "-"},
     {"show", "FILE"},
     {"show", "FILE", "--dot", "-"},
@@ -74,12 +74,12 @@ const std::vector<Words> asked_in_turn = {
     {"explain", "FILE", "--on", "8xh100-sxm", "--parallel", "dp=8", "--batch", "64"}};
 constexpr std::size_t turns = 5;
 
-bool holds_word(const Words& words, std::string_view word) {
+bool holds_word(const CommandWords& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 /// What is wrong with what a command did; empty: nothing.
-std::string fault_of(const Words& words) {
+std::string fault_of(const CommandWords& words) {
   Guest guest;
   const GuestRun run(guest);
   try {
@@ -122,12 +122,12 @@ class Child {
 
  private:
   void ask(const std::filesystem::path& file, std::size_t number) const {
-    for (const Words& words : always_asked) ask(words, file);
+    for (const CommandWords& words : always_asked) ask(words, file);
     for (std::size_t i = 0; i < asked_in_turn.size(); ++i) {
       if ((i + number) % turns == 0) ask(asked_in_turn[i], file);
     }
   }
-  void ask(Words words, const std::filesystem::path& file) const {
+  void ask(CommandWords words, const std::filesystem::path& file) const {
     std::replace(words.begin(), words.end(), std::string("FILE"), file.string());
     std::ofstream(said_) << fmt::format("{}", fmt::join(words, " "));
     const std::string fault = fault_of(words);
@@ -150,7 +150,7 @@ void expect_no_fault(const odd::Networks& networks, std::size_t least_taken) {
     Guest guest;
     const GuestRun run(guest);
     try {
-      run_program(Words{"show", file.string()});
+      run_program(CommandWords{"show", file.string()});
     } catch (const Error& error) {
       EXPECT_NE(error.kind(), ErrorKind::internal) << network.bytes << '\n' << error.what();
       continue;

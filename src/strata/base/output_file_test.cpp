@@ -85,9 +85,9 @@ TEST(OutputFile, takes_no_permissions_from_a_file_of_another_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
   const test::TemporaryFolder folder;
   const mode_t before = ::umask(0022);
-  constexpr uid_t nobody = 65534;
-  EXPECT_EQ(mode_behind(folder.path() / "a", 06777, nobody), 0644U);
-  EXPECT_EQ(mode_behind(folder.path() / "b", 0666, nobody), 0644U);
+  constexpr uid_t stranger = 65534;
+  EXPECT_EQ(mode_behind(folder.path() / "a", 06777, stranger), 0644U);
+  EXPECT_EQ(mode_behind(folder.path() / "b", 0666, stranger), 0644U);
   ::umask(before);
 }
 
