@@ -42,8 +42,8 @@ strata("trace", "before.json", "--json", "t.json", "--html", "t.html");
 const shareOf = (text) => Number(text.replace(/[^\d.−-].*$/, "").replace("−", "-"));
 
 /// In the page: bars that begin or end outside of what they stand in, and how much wider than the window the page is.
-function barsOutside(selector) {
-  const outside = [...document.querySelectorAll(selector)].filter((bar) => {
+function barsOutside(bars) {
+  const outside = bars.filter((bar) => {
     const [own, place] = [bar, bar.parentElement].map((each) => each.getBoundingClientRect());
     return own.left < place.left - 1 || own.right > place.right + 1;
   });
@@ -77,14 +77,14 @@ test("shares of where it goes add up to the step, and no bar leaves its track", 
   const page = await open("t.html", { hash: "#time", width: 1440 });
   const shares = await texts(page.locator("#time .bar-share"));
   near(shares.map(shareOf).reduce((all, share) => all + share, 0), 100, "shares");
-  assert.deepEqual(await page.evaluate(`(${barsOutside})("#time .bar, #summary .bar")`), { bars: 0, wider: 0 });
+  assert.deepEqual(await page.locator("#time .bar, #summary .bar").evaluateAll(barsOutside), { bars: 0, wider: 0 });
   await picture(page, "recording-time");
   // The time of kernels themselves is another metric, from which what ran at the same time is taken off.
   await page.locator("#time select[aria-label=of]").selectOption("time_s");
   const names = await texts(page.locator("#time .bar-name"));
   assert.ok(names.includes("rows at the same time"), names.join());
   near((await texts(page.locator("#time .bar-share"))).map(shareOf).reduce((all, share) => all + share, 0), 100, "with overlap");
-  assert.deepEqual(await page.evaluate(`(${barsOutside})("#time .bar")`), { bars: 0, wider: 0 });
+  assert.deepEqual(await page.locator("#time .bar").evaluateAll(barsOutside), { bars: 0, wider: 0 });
   quiet(page);
   await page.close();
 });

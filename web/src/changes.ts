@@ -143,7 +143,7 @@ function findingItem(finding: ExplainedFinding): HTMLElement {
   return h(
     "li",
     {},
-    h("strong", { class: "gain rough" }, percent(finding.cost_share)),
+    h("strong", { class: "cost" }, percent(finding.cost_share)),
     h(
       "span",
       {},
