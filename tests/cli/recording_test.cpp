@@ -70,7 +70,7 @@ class TrainingTrace {
   int correlations_ = 0;
 };
 
-Json json_in(const std::string& path) {
+Json document_in(const std::string& path) {
   std::ifstream file(path);
   return Json::parse(file);
 }
@@ -93,7 +93,7 @@ TEST(RecordingCommands, WhatTraceWritesSaysTheSameAsTheRecording) {
   const std::string trace = TrainingTrace(60).written_to(folder, "t.json");
   const std::string written = (folder.path() / "written.json").string();
   ASSERT_EQ(run({"trace", trace, "--json", written}).exit_code, 0);
-  const Json totals = json_in(written)["totals"];
+  const Json totals = document_in(written)["totals"];
   EXPECT_EQ(totals["time_from"], "step");
   EXPECT_NEAR(totals["time_s"], 75e-3, 1e-9);
   EXPECT_NEAR(totals["busy_time_s"], 19e-3, 1e-9);
@@ -113,7 +113,7 @@ TEST(RecordingCommands, ExplainBeginsWithTheFindingsOfTrace) {
   const std::string trace = TrainingTrace(60).written_to(folder, "t.json");
   const std::string written = (folder.path() / "written.json").string();
   ASSERT_EQ(run({"trace", trace, "--json", written}).exit_code, 0);
-  const Json traced = json_in(written)["processes"][0]["findings"];
+  const Json traced = document_in(written)["processes"][0]["findings"];
   const Json explained = Json::parse(run({"explain", trace, "--json", "-"}).out);
   EXPECT_NEAR(explained["time_s"], 75e-3, 1e-9);
   EXPECT_EQ(explained["time_from"], "step");

@@ -39,6 +39,8 @@ commands = [
     ("explain p.json --json e.json", {"e.json": "explanation"}),
     ("explain m.json --on h200 --json em.json", {"em.json": "explanation"}),
     ("explain oom.json --json eo.json", {"eo.json": "explanation"}),
+    ("explain t.json --json et.json", {"et.json": "explanation"}),
+    ("compare t.json t.json --json ct.json", {"ct.json": "comparison"}),
     ("compare p.json p.json --json cp.json", {"cp.json": "comparison"}),
     ("compare p.json m.json --json c.json", {"c.json": "comparison"}),
     ("roofline p.json i.json --json r.json", {"r.json": "roofline"}),

@@ -199,7 +199,7 @@ std::vector<Item> part_of(const std::vector<Item>& all, bool is_expected) {
 }
 
 /// What its times and shares are of.
-std::string_view whole_of(TimeFrom from) {
+std::string_view iteration_word(TimeFrom from) {
   if (from == TimeFrom::step) return "step";
   return from == TimeFrom::recording ? "recording" : "iteration";
 }
@@ -287,7 +287,7 @@ std::string to_text(const Explanation& explanation, std::size_t top, const TextS
   if (explanation.expected) {
     text += expected_head(explanation, style) + expected_body(explanation, top, style);
   } else {
-    const std::string_view whole = whole_of(explanation.time_from);
+    const std::string_view whole = iteration_word(explanation.time_from);
     text += findings_text(explanation.findings, top, whole, style);
     text += what_if_table(explanation.what_ifs, fmt::format("the whole {} with", whole), 0, style);
   }

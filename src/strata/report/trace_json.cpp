@@ -228,7 +228,7 @@ TraceDocument process_json(const TraceReport& report) {
 }
 
 /// The one time of the profile. The time in which kernels ran is busy_time_s − overlap_time_s.
-TraceDocument totals_json(const Profile& profile) {
+TraceDocument recorded_totals_json(const Profile& profile) {
   const IterationTime iteration = iteration_of(profile);
   const Totals total = total_of(profile);
   const auto& recorded = profile.recorded;
@@ -324,7 +324,7 @@ std::string to_json(std::span<const TraceReport> reports, const Provenance& prov
     text.add("machine", {{"name", profile.subject.machine},
                          {"title", profile.subject.machine_title},
                          {"missing", longest->missing_machine}});
-    text.add("totals", totals_json(profile));
+    text.add("totals", recorded_totals_json(profile));
     text.add_list("idle", profile.recorded ? profile.recorded->idle : std::vector<IdleShare>{},
                   idle_json);
   }
