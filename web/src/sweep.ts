@@ -9,6 +9,7 @@ import { FrontChart, networkName } from "./sweep_front";
 import { mostSeries, SweepLines } from "./sweep_lines";
 import { SweepMap, type Statistic } from "./sweep_map";
 import { cellText, choices, isMore, outOfMemory, Points, type Reach } from "./sweep_points";
+import { goalsText } from "./sweep_summary";
 import { fastestRows, frontTables, mostListedPoints, pointTable } from "./sweep_table";
 import type { Lines } from "./tooltip";
 import { labelOf, whole } from "./units";
@@ -68,11 +69,10 @@ class SweepViews implements Reach {
     const chosen = h("div", { class: "point" });
     if (speed && axes.length > 0) this.pictures(numeric, speed);
     else this.element.append(h("p", {}, "The points differ in nothing that could be drawn."));
-    this.element.append(...frontTables(this.answers, axes));
+    this.element.append(chosen, ...frontTables(this.answers, axes));
     this.list();
     if (axes.length > 1 && speed)
       this.part(this.element, ["hx", "hy", "hz", "hstat", "sfix"], (controls, place) => this.heat(controls, place, speed));
-    this.element.append(chosen);
     remade(this.context, ["point"], () => this.chosen(chosen));
   }
 
@@ -252,7 +252,8 @@ class SweepViews implements Reach {
     yield;
     const chart = new FrontChart(this.points, x, y, width, this.context.state.get("point"), this, rows);
     yield* chart.draw(({ figure, networks, colors, considered, onFront, hollow }) => {
-      said.textContent = `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${whole(onFront)} of ${whole(considered)} points are on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
+      const best = rows && this.answers ? goalsText(this.answers) : `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better`;
+      said.textContent = `${best}: ${whole(onFront)} of ${whole(considered)} points are on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
       const names = networks.map(networkName);
       const keys = [...(hollow > 0 ? [hollowKey] : []), ...names.map((name) => ({ name, color: colors.of(name) }))];
       place.replaceChildren(figure, keys.length > 1 ? legend(keys) : "");
