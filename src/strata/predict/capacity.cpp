@@ -59,7 +59,7 @@ Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_by
   const bool cuts_rows = rows > capacity_bytes - room;
   return {.slices = slices,
           .held_bytes = cuts_rows ? capacity_bytes : rows + (whole + slices - 1) / slices,
-          .refetch_bytes = (slices - 1) * rereads,
+          .refetch_bytes = checked_mul(slices - 1, rereads),
           .cuts_rows = cuts_rows};
 }
 

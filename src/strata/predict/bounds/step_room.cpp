@@ -58,8 +58,11 @@ std::vector<StepOwn> owns_up_to(const Program& program, std::int64_t capacity_by
   owns.reserve(program.steps.size());
   for (StepId step = 0; step < program.steps.size(); ++step) {
     const StepNeed need = need_of(program, step);
-    owns.push_back({.is_closed = fit_of(need, capacity_bytes) == Fit::slices,
-                    .bytes = std::min(need.rows_bytes, capacity_bytes)});
+    // Below its rows no smaller capacity is planned for.
+    const std::int64_t bytes = need.rows_bytes <= capacity_bytes
+                                   ? need.rows_bytes
+                                   : slicing_of(program, step, capacity_bytes).held_bytes;
+    owns.push_back({.is_closed = fit_of(need, capacity_bytes) == Fit::slices, .bytes = bytes});
   }
   return owns;
 }
