@@ -128,8 +128,9 @@ std::vector<RankStream> PipelineRun::run() && {
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
     for (std::size_t stage = 0; stage < streams_.size(); ++stage) {
-      // A round at once, so that rounds are seen where one stage could run to the end.
-      const std::size_t end = std::min(tasks_[stage].size(), next_[stage] + round_tasks_);
+      // To the end of a round, so that each is seen, and all are seen at the same task.
+      const std::size_t end_of_round = (next_[stage] / round_tasks_ + 1) * round_tasks_;
+      const std::size_t end = std::min(tasks_[stage].size(), end_of_round);
       while (next_[stage] < end && try_task(stage, tasks_[stage][next_[stage]])) {
         ++next_[stage];
         has_moved = true;

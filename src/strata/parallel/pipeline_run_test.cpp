@@ -105,14 +105,22 @@ TEST(PipelineRun, a_host_that_will_be_late_is_not_overlooked) {
   }
 }
 
+/// Simulated one by one, a million of them would be refused.
 TEST(PipelineRun, a_million_micro_batches_take_as_long_as_they_are_many) {
-  const RankCosts costs = units_at_random(1, 32);
-  const auto time_s = [&](const char* split) {
-    return iteration_of(costs, parse_strategy(split), 1e11, Rounds::alike_count_once).time_s;
-  };
-  const double round_s = (time_s("pp=32,micro=20000") - time_s("pp=32,micro=10000")) / 10'000;
-  EXPECT_NEAR(time_s("pp=32,micro=1000000"), time_s("pp=32,micro=10000") + 990'000 * round_s,
-              1e-6 * 1e6 * round_s);
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    const RankCosts costs = units_at_random(seed, 32);
+    for (const char* split :
+         {"pp=32", "pp=4", "pp=2,v=2", "pp=2,v=4", "pp=2,v=8", "pp=4,v=4", "pp=8,v=2"}) {
+      const auto time_s = [&](int micro_batches) {
+        return iteration_of(costs, parse_strategy(fmt::format("{},micro={}", split, micro_batches)),
+                            1e11, Rounds::alike_count_once)
+            .time_s;
+      };
+      const double round_s = (time_s(20'000) - time_s(10'000)) / 10'000;
+      EXPECT_NEAR(time_s(1'000'000), time_s(10'000) + 990'000 * round_s, 2 * round_s)
+          << split << " of seed " << seed;
+    }
+  }
 }
 
 TEST(PipelineRun, events_of_rounds_that_are_left_out_add_up_to_their_time) {
