@@ -197,8 +197,7 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const std::s
   if (const PredictionSummary* of = summary_of(answers)) {
     text += fmt::format(", one {}, {} samples, {}, {}",
                         of->training.inference ? "inference pass" : "training iteration",
-                        of->totals.samples,
-                        printable(of->profile.subject.setup_or_dtype()),
+                        of->totals.samples, printable(of->profile.subject.setup_or_dtype()),
                         of->expected ? of->expected->framework : "limits only");
   }
   return fmt::format(
@@ -236,7 +235,8 @@ Json model_json(const std::vector<MachineAnswer>& answers, const Graph& graph) {
                                .title = of->title,
                                .dims = of->dims,
                                .dtype = of->dtype,
-                               .is_inference = of->training.inference});
+                               .is_inference = of->training.inference,
+                               .setup = of->profile.subject.setup});
   return {{"name", graph.name}, {"title", graph.title}};
 }
 

@@ -79,6 +79,8 @@ TEST(MicroBatches, are_those_of_a_cluster_of_one) {
       predict_model(graph, load_machine("h200"), split_in(8, 4)).summary;
   EXPECT_EQ(one.context.samples, alone.totals.samples);
   EXPECT_NEAR(one.result.time_s, alone.expected->time_s, 1e-9 * alone.expected->time_s);
+  EXPECT_NEAR(one.result.low_s, alone.expected->low_s, 1e-6 * alone.expected->low_s);
+  EXPECT_NEAR(one.result.high_s, alone.expected->high_s, 1e-6 * alone.expected->high_s);
   EXPECT_EQ(one.result.most_memory().total_bytes(), alone.expected->memory_bytes);
   EXPECT_NEAR(one.limit_s, alone.totals.time_s, 1e-9 * alone.totals.time_s);
 }

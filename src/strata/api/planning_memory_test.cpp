@@ -52,21 +52,29 @@ TEST(PlanningMemory, is_known_before_within_a_factor_of_two) {
     const Graph graph = load_model(model);
     std::int64_t estimate = 0;
     {
-      const BoundGraph bound = bind_model(graph, request.sizes);
+      const BoundGraph bound =
+          bind_micro_batch(graph, request.sizes, request.training.micro_batches);
       estimate = planning_bytes(limit_program(bound, request));
     }
     ::malloc_trim(0);  // what the child would take again without its peak growing
-    const std::int64_t before = peak_bytes_of([] {});
-    const std::int64_t after = peak_bytes_of([&] { predict_model(graph, machine, request); });
+    // Any prediction takes something once, such as pages of the program that it runs.
+    const auto small = [&] {
+      predict_model(load_model("lenet5"), machine, request_with({}, 1, 0));
+    };
+    const std::int64_t before = peak_bytes_of(small);
+    const std::int64_t after = peak_bytes_of([&] {
+      small();
+      predict_model(graph, machine, request);
+    });
     ASSERT_GT(after, before) << model;
     const double ratio = static_cast<double>(after - before) / static_cast<double>(estimate);
     EXPECT_GT(ratio, 0.5) << model << ": estimated " << estimate << ", took " << after - before;
-    EXPECT_LT(ratio, 1.5) << model << ": estimated " << estimate << ", took " << after - before;
+    EXPECT_LT(ratio, 2) << model << ": estimated " << estimate << ", took " << after - before;
   };
   expect_near("lstm", request_with({}, 4, 8000));
-  expect_near("lenet5", request_with({{"micro-batches", "6000"}}, 4, 0));
+  expect_near("lenet5", request_with({{"micro-batches", "6000"}}, 6000, 0));
   expect_near("resnet50", request_with({{"granularity", "256KiB"}}, 8, 0));
-  expect_near("resnet50", request_with({{"micro-batches", "300"}}, 4, 0));
+  expect_near("resnet50", request_with({{"micro-batches", "300"}}, 300, 0));
 }
 
 TEST(PlanningMemory, a_step_of_many_parts_counts_as_several) {

@@ -325,19 +325,38 @@ class CostSheet {
   RankCosts result_;
 };
 
-/// As `predict` has it of one device. Gradients stay from the first micro-batch on: the second one
-/// has what all later ones have.
-std::int64_t peak_on_one_device(const MicroBatch& first, const Strategy& strategy,
-                                const RankEngine& engine) {
+/// How far off the expected time of some micro-batches may be.
+void find_interval(const FrameworkOperations& operations, const RankEngine& engine,
+                   RankCosts& costs) {
+  const KernelList list(operations, *engine.times);
+  const ExpectedTotals totals = expected_totals(*engine.framework, operations, list, engine.options,
+                                                *engine.calibration, *engine.times);
+  costs.low = totals.low_s / totals.time_s;
+  costs.high = totals.high_s / totals.time_s;
+}
+
+/// As `predict` has it of one device: of all micro-batches, unless they are very many. Gradients
+/// stay from the first one on, so that the second has the memory of all later ones.
+void find_costs_of_one_device(const MicroBatch& first, const Strategy& strategy,
+                              const RankEngine& engine, RankCosts& costs) {
   const auto peak_of = [&](const Program& program, const FrameworkOperations& operations) {
     return allocated_memory_bytes(program, *engine.framework, engine.options,
                                   operations.never_stored);
   };
-  if (strategy.micro_batches == 1) return peak_of(first.program, first.operations);
+  if (strategy.micro_batches == 1) {
+    costs.peak_bytes = peak_of(first.program, first.operations);
+    return;
+  }
+  constexpr std::int64_t most_steps = 20'000;
+  const auto steps = static_cast<std::int64_t>(first.program.steps.size());
   TrainingOptions training = training_of(engine, strategy);
-  training.micro_batches = 2;
-  const Program two = make_program(first.bound, training);
-  return peak_of(two, operations_of(two, *engine.framework, engine.options, training.optimizer));
+  training.micro_batches =
+      std::min(strategy.micro_batches, std::max<std::int64_t>(2, most_steps / steps));
+  const Program program = make_program(first.bound, training);
+  const FrameworkOperations operations =
+      operations_of(program, *engine.framework, engine.options, training.optimizer);
+  costs.peak_bytes = peak_of(program, operations);
+  find_interval(operations, engine, costs);
 }
 
 }  // namespace
@@ -359,13 +378,9 @@ RankCosts rank_costs(const SplitGraph& split, const Binding& binding, const Stra
   }
   RankCosts costs = CostSheet(split, strategy, cluster, views, runs, repeated).take();
   const MicroBatch& whole = *runs[0];
-  const KernelList list(whole.operations, *engine.times);
-  const ExpectedTotals totals = expected_totals(*engine.framework, whole.operations, list,
-                                                engine.options, *engine.calibration, *engine.times);
   costs.waits_at_steps = engine.framework->waits_at_steps;
-  costs.low = totals.low_s / totals.time_s;
-  costs.high = totals.high_s / totals.time_s;
-  if (cluster.devices() == 1) costs.peak_bytes = peak_on_one_device(whole, strategy, engine);
+  find_interval(whole.operations, engine, costs);
+  if (cluster.devices() == 1) find_costs_of_one_device(whole, strategy, engine, costs);
   return costs;
 }
 

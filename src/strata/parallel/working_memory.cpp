@@ -11,8 +11,11 @@ namespace {
 std::vector<bool> nodes_in(const UnitList& units, const RepeatedBlock& repeated) {
   std::vector<bool> is_in(units.of_node.size(), false);
   if (repeated.left_out == 0) return is_in;
-  for (std::size_t node = 0; node < is_in.size(); ++node)
-    is_in[node] = is_within(units.units[units.of_node[node]].name, repeated.name);
+  for (std::size_t node = 0; node < is_in.size(); ++node) {
+    const std::string& unit = units.units[units.of_node[node]].name;
+    is_in[node] = std::any_of(repeated.names.begin(), repeated.names.end(),
+                              [&](const std::string& name) { return is_within(unit, name); });
+  }
   return is_in;
 }
 

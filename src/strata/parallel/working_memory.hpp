@@ -5,14 +5,16 @@
 #include "strata/predict/expected/allocated_memory.hpp"
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 /// Memory of a network of which only some of its equal blocks are there (repeated_blocks.hpp).
 namespace strata {
 
-/// The block that stands for those that are left out.
+/// What stands for those that are left out: a block, or layers of a network without blocks.
 struct RepeatedBlock {
-  std::string_view name = {};
+  std::span<const std::string> names = {};
   std::int64_t left_out = 0;  ///< how many there are besides
 };
 

@@ -109,8 +109,8 @@ std::string to_text(const ParallelSummary& summary, const TextStyle& style) {
   const ParallelContext& context = summary.context;
   const StrategyTime& result = summary.result;
   std::string text = parallel_header(context);
-  text += fmt::format("{}, {} samples per micro-batch\n\n", to_text(result.strategy),
-                      result.micro_batch);
+  text += fmt::format("{}, {} sample{} per micro-batch\n\n", to_text(result.strategy),
+                      result.micro_batch, result.micro_batch == 1 ? "" : "s");
   text += memory_text(summary);
   text += parallel_fact(
       "expected", format_time(result.time_s),

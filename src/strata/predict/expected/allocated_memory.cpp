@@ -100,23 +100,39 @@ class AllocatedMemory {
   void add_values() {
     Lifetimes lifetimes(program_);
     if (!never_stored_.empty()) lifetimes.keep_for(program_, never_stored_);
+    // A framework has weights and their gradients whole, where the program has gates of them apart
+    // or the rows of a table that a micro-batch reads; and the inputs of one micro-batch at a time.
+    std::vector<bool> is_held(bound_.tensors.size(), false);
+    std::vector<bool> has_gradient(bound_.tensors.size(), false);
     for (ValueId id = 0; id < program_.values.size(); ++id) {
       const Value& value = program_.values[id];
-      const std::int64_t bytes = block_bytes(stored_bytes(value));
       if (value.is_given) {
-        held_ += bytes;
-        // Autocast keeps a copy of each weight in 16 bits until backward is done.
-        if (options_.autocast && value.kind == ValueKind::weight) held_ += bytes / 2;
+        const bool is_weight = value.kind == ValueKind::weight;
+        const bool is_once = is_weight || value.kind == ValueKind::input;
+        if (is_once && is_held[value.tensor]) continue;
+        if (is_once) is_held[value.tensor] = true;
+        hold(value, is_weight ? bound_.tensors[value.tensor].bytes : stored_bytes(value));
         continue;
       }
       if (lifetimes.first[id] == never_used) continue;
       if (!never_stored_.empty() && never_stored_[id]) continue;
-      if (!counts_gradients_ && value.kind == ValueKind::weight_gradient) continue;
+      if (value.kind == ValueKind::weight_gradient) {
+        if (!counts_gradients_ || has_gradient[value.tensor]) continue;
+        has_gradient[value.tensor] = true;  // until the next iteration drops it
+        change_[lifetimes.first[id]] += block_bytes(bound_.tensors[value.tensor].bytes);
+        continue;
+      }
+      const std::int64_t bytes = block_bytes(stored_bytes(value));
       note_saved(lifetimes.first[id], lifetimes.last[id], bytes);
       change_[lifetimes.first[id]] += bytes;
-      // Gradients of weights stay until the next iteration drops them.
-      if (value.kind != ValueKind::weight_gradient) change_[lifetimes.last[id] + 1] -= bytes;
+      change_[lifetimes.last[id] + 1] -= bytes;
     }
+  }
+
+  void hold(const Value& value, std::int64_t bytes) {
+    held_ += block_bytes(bytes);
+    // Autocast keeps a copy of each weight in 16 bits until backward is done.
+    if (options_.autocast && value.kind == ValueKind::weight) held_ += block_bytes(bytes) / 2;
   }
 
   std::int64_t stored_bytes(const Value& value) const {
