@@ -162,7 +162,7 @@ void expect_no_fault(const odd::Networks& networks, std::size_t least_taken) {
 }
 
 TEST(OddNetworks, of_one_layer) { expect_no_fault(odd::of_one_layer(), 100); }
-TEST(OddNetworks, of_some_layers) { expect_no_fault(odd::of_some_layers(300), 50); }
+TEST(OddNetworks, of_some_layers) { expect_no_fault(odd::of_some_layers(450), 40); }
 TEST(OddNetworks, of_onnx_nodes) { expect_no_fault(odd::of_onnx(), 50); }
 TEST(OddNetworks, of_keras_layers) { expect_no_fault(odd::of_keras(), 30); }
 

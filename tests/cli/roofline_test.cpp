@@ -192,7 +192,7 @@ TEST(Roofline, reuse_counts_operations_as_the_preset_does) {
   const auto above = [](const std::string& network) {
     const Json answer =
         Json::parse(roofline({network, "--reuse", "--preset", "thesis", "--on", "rtx-2080-ti",
-                              "--throughput", "13.45T", "--json", "-"})
+                              "--throughput", "13.45TFLOP/s", "--json", "-"})
                         .out);
     EXPECT_TRUE(answer.at("multiply_add_is_one_operation"));
     std::pair<int, int> count;
@@ -206,7 +206,7 @@ TEST(Roofline, reuse_counts_operations_as_the_preset_does) {
   EXPECT_EQ(above("resnet50_keras"), std::pair(43, 54));
   EXPECT_EQ(above("mobilenet_v2_keras"), std::pair(8, 53));
   const Outcome table = roofline({"resnet50_keras", "--reuse", "--preset", "thesis", "--on",
-                                  "rtx-2080-ti", "--throughput", "13.45T"});
+                                  "rtx-2080-ti", "--throughput", "13.45TFLOP/s"});
   EXPECT_NE(table.out.find("forward: dense 43 of 54"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("a multiply-add counts as 1 operation"), std::string::npos);
 }

@@ -60,9 +60,10 @@ struct Slicing {
 };
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes);
 
-/// What slices may take beside rows of so many bytes.
+/// What slices may take beside rows of so many bytes: never nothing.
 inline std::int64_t room_for_slices(std::int64_t rows_bytes, std::int64_t capacity_bytes) {
-  return std::max(capacity_bytes - rows_bytes, capacity_bytes - capacity_bytes / 2);
+  return std::max<std::int64_t>(
+      {capacity_bytes - rows_bytes, capacity_bytes - capacity_bytes / 2, 1});
 }
 
 /// The step that needs the most, and its least: below it weights are sliced.

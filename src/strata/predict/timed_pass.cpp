@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace strata {
 
@@ -83,6 +84,7 @@ void TimedPass::begin(const PlannedSteps& plan, const PassLimits& limits, Record
   gave_up_ = false;
   margin_ = {};
   moving_.clear();
+  charged_in_bytes_ = charged_out_bytes_ = 0;
   result_ = {};
   result_.in_bytes = plan.traffic().in_bytes;
   result_.out_bytes = plan.traffic().out_bytes;
@@ -99,26 +101,24 @@ void TimedPass::record_transfer(const Transfer& transfer) {
 }
 
 // The step that ends now ran while the channel moved this, whatever it was for. Of the transfer
-// under way it gets the whole bytes that have passed.
+// under way it gets the whole bytes that have passed and that no step before it got.
 void TimedPass::charge_moved(double end_s) {
   StepResult& step = result_.steps[step_];
   std::size_t done = 0;
   for (; done < moving_.size() && moving_[done].end_s <= end_s; ++done) {
-    step.moved_in_bytes += moving_[done].in_bytes;
-    step.moved_out_bytes += moving_[done].out_bytes;
+    step.moved_in_bytes += moving_[done].in_bytes - std::exchange(charged_in_bytes_, 0);
+    step.moved_out_bytes += moving_[done].out_bytes - std::exchange(charged_out_bytes_, 0);
   }
   moving_.erase(moving_.begin(), moving_.begin() + static_cast<std::ptrdiff_t>(done));
   if (moving_.empty() || moving_.front().start_s >= end_s) return;
-  Transfer& next = moving_.front();
+  const Transfer& next = moving_.front();
   const double share = (end_s - next.start_s) / (next.end_s - next.start_s);
-  const auto passed = [&](std::int64_t& bytes) {
-    const auto part = static_cast<std::int64_t>(share * static_cast<double>(bytes));
-    bytes -= part;
-    return part;
+  const auto passed = [&](std::int64_t bytes, std::int64_t& charged) {
+    const auto by_now = static_cast<std::int64_t>(share * static_cast<double>(bytes));
+    return by_now - std::exchange(charged, by_now);
   };
-  step.moved_in_bytes += passed(next.in_bytes);
-  step.moved_out_bytes += passed(next.out_bytes);
-  next.start_s = end_s;
+  step.moved_in_bytes += passed(next.in_bytes, charged_in_bytes_);
+  step.moved_out_bytes += passed(next.out_bytes, charged_out_bytes_);
 }
 
 // While a step runs, the channel prefetches a load. It writes back when the load needs room, or

@@ -132,6 +132,8 @@ class TimedPass {
   std::uint32_t ended_write_backs_ = 0;
   bool gave_up_ = false;
   std::vector<Transfer> moving_;  // recorded, and not yet charged whole to the steps that ran then
+  std::int64_t charged_in_bytes_ = 0;  // of the first of those
+  std::int64_t charged_out_bytes_ = 0;
   Margin margin_;
   Prediction result_;
 };
