@@ -210,7 +210,7 @@ test("a recording shows what the terminal prints of it", async () => {
   assert.ok(!(await timeline.textContent()).includes("does not say when"));
   const findings = await view(page, "findings");
   assert.equal(await findings.locator("[data-code]").count(), process.findings.length);
-  assert.match(await findings.textContent(), /of the recording/);
+  assert.match(await findings.textContent(), /of the step/);
   assert.ok(sum(kernels, "time_s") > 0 && kernels.every((kernel) => kernel.begin_s >= 0));
   quiet(page);
   await page.close();

@@ -4,7 +4,10 @@
 #include "strata/base/text.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,34 +23,64 @@ constexpr std::int64_t longest_start_ns = 10'000;
 /// A launch that takes longer while kernels run all the time waits for room in the queue.
 constexpr std::int64_t longest_free_launch_ns = 100'000;
 
-/// Calls in which a thread waits for the device.
-bool is_waiting_call(std::string_view name) {
-  const std::string lower = lower_case(name);
-  if (lower.find("synchronize") != lower.npos) return true;
-  // A copy that is not asynchronous returns when it is done.
-  return lower.find("memcpy") != lower.npos && lower.find("async") == lower.npos;
-}
-
 bool is_input_range(std::string_view name) {
   return name.find("DataLoader") != name.npos || name.find("dataloader") != name.npos ||
          name.find("data_loader") != name.npos;
 }
 
-/// The spans of records whose names satisfy something, by thread.
-template <class Records, class IsMeant>
-std::map<std::uint32_t, Coverage> spans_of_threads(const Recording& recording,
-                                                   const Records& records,
-                                                   const IsMeant& is_meant) {
-  std::map<std::uint32_t, std::vector<TimeSpan>> spans;
-  std::vector<signed char> answers(recording.names.size(), -1);
-  for (const auto& record : records) {
-    signed char& known = answers[record.name];
-    if (known < 0) known = is_meant(recording.names.text(record.name)) ? 1 : 0;
-    if (known == 1) spans[record.thread].push_back(record.time);
-  }
+using SpansOfThreads = std::map<std::uint32_t, std::vector<TimeSpan>>;
+
+std::map<std::uint32_t, Coverage> coverage_of(SpansOfThreads spans) {
   std::map<std::uint32_t, Coverage> threads;
   for (auto& [thread, of_thread] : spans) threads.emplace(thread, Coverage(std::move(of_thread)));
   return threads;
+}
+
+/// Calls by what their names say.
+enum class CallKind : std::uint8_t { other, synchronizes, copies, copies_asynchronously };
+
+CallKind call_kind(std::string_view name) {
+  const std::string lower = lower_case(name);
+  if (lower.find("synchronize") != lower.npos) return CallKind::synchronizes;
+  if (lower.find("memcpy") == lower.npos) return CallKind::other;
+  return lower.find("async") == lower.npos ? CallKind::copies : CallKind::copies_asynchronously;
+}
+
+/// The calls in which a thread waits for the device. A copy is waited for if its call returns when
+/// it is done, whatever the call is named: from memory that is not pinned, cudaMemcpyAsync is not
+/// asynchronous.
+SpansOfThreads waiting_calls(const Recording& recording) {
+  std::unordered_map<std::uint64_t, std::int64_t> copied_at;
+  for (const CopyRecord& copy : recording.copies) {
+    std::int64_t& end_ns = copied_at.try_emplace(copy.correlation, copy.time.end_ns).first->second;
+    end_ns = std::max(end_ns, copy.time.end_ns);
+  }
+  std::vector<std::optional<CallKind>> kinds(recording.names.size());
+  const auto waits = [&](const ApiRecord& call) {
+    std::optional<CallKind>& kind = kinds[call.name];
+    if (!kind) kind = call_kind(recording.names.text(call.name));
+    if (*kind == CallKind::other) return false;
+    const auto copy = copied_at.find(call.correlation);
+    if (*kind == CallKind::synchronizes || call.correlation == 0 || copy == copied_at.end())
+      return *kind != CallKind::copies_asynchronously;
+    return copy->second <= call.time.end_ns;
+  };
+  SpansOfThreads spans;
+  for (const ApiRecord& call : recording.calls)
+    if (waits(call)) spans[call.thread].push_back(call.time);
+  return spans;
+}
+
+/// The ranges in which a thread waits for a batch of data.
+SpansOfThreads input_ranges(const Recording& recording) {
+  std::vector<std::optional<bool>> is_input(recording.names.size());
+  SpansOfThreads spans;
+  for (const RangeRecord& range : recording.ranges) {
+    std::optional<bool>& known = is_input[range.name];
+    if (!known) known = is_input_range(recording.names.text(range.name));
+    if (*known) spans[range.thread].push_back(range.time);
+  }
+  return spans;
 }
 
 std::int64_t within(const std::map<std::uint32_t, Coverage>& threads, std::uint32_t thread,
@@ -63,8 +96,8 @@ std::string_view name_of(IdleCause cause) { return cause_names[static_cast<std::
 IdleTimes::IdleTimes(const Recording& recording, const KernelOrigins& origins)
     : recording_(recording),
       origins_(origins),
-      waits_(spans_of_threads(recording, recording.calls, is_waiting_call)),
-      inputs_(spans_of_threads(recording, recording.ranges, is_input_range)) {}
+      waits_(coverage_of(waiting_calls(recording))),
+      inputs_(coverage_of(input_ranges(recording))) {}
 
 /// Who is to blame for a gap that ends with the start of this kernel.
 void IdleTimes::add_gap(TimeSpan gap, std::size_t next_kernel, const Coverage& moves,

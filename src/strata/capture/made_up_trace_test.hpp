@@ -23,6 +23,14 @@ class MadeUpTrace {
                                .name = recording.names.id_of("cudaLaunchKernel"),
                                .thread = 1});
   }
+  void copy(TimeSpan time, TimeSpan call, std::string_view name) {
+    const std::uint64_t correlation = ++correlations_;
+    recording.copies.push_back({.time = time, .correlation = correlation, .device = 0});
+    recording.calls.push_back({.time = call,
+                               .correlation = correlation,
+                               .name = recording.names.id_of(name),
+                               .thread = 1});
+  }
   void call(TimeSpan time, std::string_view name) {
     recording.calls.push_back({.time = time, .name = recording.names.id_of(name), .thread = 1});
   }

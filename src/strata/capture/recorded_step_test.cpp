@@ -113,6 +113,19 @@ TEST(RecordedStep, ALaunchThatWaitsForRoomInTheQueueIsNoTimeOfTheHost) {
   EXPECT_DOUBLE_EQ(profile.recorded->host_s.value(), 20e-9);
 }
 
+// To memory that is not pinned cudaMemcpyAsync returns when the copy is done; to pinned, at once.
+TEST(RecordedStep, ACopyThatItsCallWaitsForIsNoTimeOfTheHost) {
+  const auto host_s_with_call = [](TimeSpan call) {
+    MadeUpTrace made;
+    made.kernel({10'000, 80'000}, {0, 5'000}, "a");
+    made.copy({80'000, 90'000}, call, "cudaMemcpyAsync");
+    made.kernel({110'000, 120'000}, {100'000, 105'000}, "b");
+    return recorded_profile_of(made).recorded->host_s.value();
+  };
+  EXPECT_DOUBLE_EQ(host_s_with_call({10'000, 90'000}), 25e-6);
+  EXPECT_DOUBLE_EQ(host_s_with_call({10'000, 15'000}), 105e-6);
+}
+
 TEST(RecordedStep, WhatSaysNoTimesHasNone) {
   MadeUpTrace made;
   made.kernel({0, 40'000}, {0, 10}, "a");

@@ -213,14 +213,19 @@ void add_expected_notes(const ExpectedIteration& expected, std::vector<std::stri
                                 percent_of(expected.uncovered_share, 1)));
 }
 
-/// Findings of the recording come first, as they are; what they say, the profile's do not repeat.
-void put_first(const std::vector<ProfileFinding>& recorded, Findings& findings) {
+/// Findings of the recording come first; what they say, the profile's do not repeat. They are of
+/// all steps that were recorded: of one they cost the same share.
+void put_first(const std::vector<ProfileFinding>& recorded, const IterationTime& iteration,
+               Findings& findings) {
   std::erase_if(findings, [&](const ProfileFinding& finding) {
     return std::any_of(recorded.begin(), recorded.end(), [&](const ProfileFinding& one) {
       return one.code == finding.code && one.subject == finding.subject;
     });
   });
   findings.insert(findings.begin(), recorded.begin(), recorded.end());
+  if (iteration.from != TimeFrom::step) return;
+  for (std::size_t i = 0; i < recorded.size(); ++i)
+    findings[i].cost_s = recorded[i].cost_share * iteration.time_s;
 }
 
 /// Why what saves time of kernels may save nothing of the step.
@@ -279,7 +284,7 @@ Explanation explain(const ExplainInput& input) {
                                          : explain_times(context, rules, whole_what_ifs(context),
                                                          input.predict_again);
   answer.findings = std::move(explained.findings);
-  if (input.recorded != nullptr) put_first(*input.recorded, answer.findings);
+  if (input.recorded != nullptr) put_first(*input.recorded, context.iteration(), answer.findings);
   answer.what_ifs = std::move(explained.what_ifs);
   if (profile.expected) {
     answer.limit_s = answer.time_s;

@@ -144,7 +144,7 @@ struct ProfileFinding {
   double cost_s = 0;
   double cost_share = 0;          ///< of the iteration
   bool is_expected = false;       ///< of the expected time of a prediction, not of its limit
-  bool is_of_recording = false;   ///< cost and share are of all of a recording, not of its step
+  bool is_of_recording = false;   ///< the share is of all that was recorded, and taken as a step's
   bool is_cost_on_top = false;    ///< the cost is not in the profile's time, but comes to it
   bool is_cost_the_gain = false;  ///< it costs what the best of its what-ifs would save
   std::string advice;

@@ -25,8 +25,11 @@ std::string ratio_text(double a, double b) {
   return fmt::format("{:.{}f}", ratio, std::abs(ratio - 1) < near ? 3 : 2);
 }
 
-std::string signed_time(double seconds) {
-  return (seconds < 0 ? "−" : "+") + format_time(std::abs(seconds));
+/// What the roundings of two sums leave is no difference.
+std::string difference_text(double a_s, double b_s) {
+  const double rounding_s = 1e-9 * std::max(std::abs(a_s), std::abs(b_s));
+  const double more_s = std::abs(b_s - a_s) < rounding_s ? 0 : b_s - a_s;
+  return (more_s < 0 ? "−" : "+") + format_time(std::abs(more_s));
 }
 
 /// How the two are called in the heads of columns.
@@ -110,7 +113,7 @@ void add_limits(Table& table, const ProfileComparison& comparison) {
   const std::optional<double>& b = comparison.b.limit_s;
   if (!comparison.a.expected && !comparison.b.expected) return;
   table.add_total({"limit", "", a ? format_time(*a) : "–", b ? format_time(*b) : "–",
-                   a && b ? ratio_text(*a, *b) : "", a && b ? signed_time(*b - *a) : "",
+                   a && b ? ratio_text(*a, *b) : "", a && b ? difference_text(*a, *b) : "",
                    "perfect kernels"});
 }
 
@@ -166,7 +169,7 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
             a ? format_time(a_s) : "–",
             b ? format_time(b_s) : "–",
             a && b ? ratio_text(a_s, b_s) : "",
-            signed_time(b_s - a_s),
+            difference_text(a_s, b_s),
             what_text(a, b, comparison.b.evidence)};
   };
   for (const ComparedLine& line : lines)
@@ -182,7 +185,7 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
       };
       table.add_row({rest.name, "", time(rest.a_s), time(rest.b_s),
                      rest.b_s > 0 ? ratio_text(rest.a_s, rest.b_s) : "",
-                     signed_time(rest.b_s - rest.a_s), ""});
+                     difference_text(rest.a_s, rest.b_s), ""});
     }
     // The work of all rows in the time of the iteration.
     Totals all_a = comparison.total_a;
