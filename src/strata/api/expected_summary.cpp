@@ -108,7 +108,7 @@ void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Ma
                                  *summary.device_memory_bytes) *
         request.training.micro_batches;
   constexpr double noticeable = 0.99;  // of the memory
-  for (const Change& change : memory_savers(bound, request)) {
+  for (const Change& change : memory_savers(bound, machine, request)) {
     const ExpectedChange saved = expected_with(graph, machine, request, change);
     if (static_cast<double>(saved.time.memory_bytes) <
         noticeable * static_cast<double>(summary.needed_memory_bytes()))

@@ -37,11 +37,9 @@ std::pair<std::string_view, bool> family_of(const Machine& machine) {
   return {title.substr(0, title.find(' ')), title.find("GeForce") != title.npos};
 }
 
-void add_precisions(std::vector<Change>& changes, DType dtype, const Machine& machine,
-                    const PredictRequest& request) {
+void add_autocast(std::vector<Change>& changes, DType dtype, const Machine& machine,
+                  const PredictRequest& request) {
   if (request.framework_options.autocast || (dtype != DType::fp32 && dtype != DType::tf32)) return;
-  if (dtype == DType::fp32 && multiplies_in(machine, DType::tf32))
-    changes.emplace_back(OptionSet{"dtype", "tf32"});
   if (multiplies_in(machine, DType::bf16)) {
     changes.emplace_back(OptionSet{"amp", "bf16"});
   } else if (multiplies_in(machine, DType::fp16)) {
@@ -60,7 +58,10 @@ void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, cons
                      const PredictRequest& request) {
   const FrameworkOptions& options = request.framework_options;
   const DType dtype = main_dtype(bound);
-  add_precisions(changes, dtype, machine, request);
+  const bool is_fp32 = dtype == DType::fp32 && !options.autocast;
+  if (is_fp32 && multiplies_in(machine, DType::tf32))
+    changes.emplace_back(OptionSet{"dtype", "tf32"});
+  add_autocast(changes, dtype, machine, request);
   // Vector units take either layout; matrix units want channels last.
   const DType products = options.autocast.value_or(dtype);
   const bool chooses_layout =
@@ -106,7 +107,7 @@ std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine
                                  const std::optional<MemoryNeed>& memory) {
   std::vector<Change> changes;
   if (memory && !memory->fits()) {
-    changes = memory_savers(bound, request);
+    changes = memory_savers(bound, machine, request);
     if (memory->largest_batch.value_or(0) > 0)
       changes.insert(changes.begin(), BatchOf{*memory->largest_batch});
   } else {
@@ -120,7 +121,8 @@ std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine
   return changes;
 }
 
-std::vector<Change> memory_savers(const BoundGraph& bound, const PredictRequest& request) {
+std::vector<Change> memory_savers(const BoundGraph& bound, const Machine& machine,
+                                  const PredictRequest& request) {
   std::vector<Change> changes;
   const TrainingOptions& training = request.training;
   if (training.recompute == Recompute::none) changes.emplace_back(OptionSet{"recompute", "blocks"});
@@ -129,9 +131,7 @@ std::vector<Change> memory_savers(const BoundGraph& bound, const PredictRequest&
     changes.emplace_back(OptionSet{"optimizer", "momentum"});
   if (training.optimizer == Optimizer::adam || training.optimizer == Optimizer::momentum)
     changes.emplace_back(OptionSet{"optimizer", "sgd"});
-  const DType dtype = main_dtype(bound);
-  if (!request.framework_options.autocast && (dtype == DType::fp32 || dtype == DType::tf32))
-    changes.emplace_back(OptionSet{"amp", "bf16"});
+  add_autocast(changes, main_dtype(bound), machine, request);
   return changes;
 }
 

@@ -23,6 +23,7 @@ std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine
 std::vector<std::string> next_gpus(const Machine& machine, DType dtype);
 
 /// What makes an iteration need less memory: recomputation, less optimizer state, autocast.
-std::vector<Change> memory_savers(const BoundGraph& bound, const PredictRequest& request);
+std::vector<Change> memory_savers(const BoundGraph& bound, const Machine& machine,
+                                  const PredictRequest& request);
 
 }  // namespace strata

@@ -188,6 +188,23 @@ TEST(MemoryNeed, the_largest_batch_fits_and_the_next_does_not) {
   }
 }
 
+// bf16 was named on GPUs that have none.
+TEST(MemoryNeed, what_saves_memory_is_what_the_machine_can_do) {
+  const Graph graph = load_model("resnet18");
+  for (const char* name : {"t4", "v100-nersc", "rtx-2080-ti", "p100", "a100-40gb"}) {
+    const Machine machine = load_machine(name);
+    PredictRequest request = request_without_bounds();
+    request.sizes.batch = 65536;
+    request.wants_alternatives = false;
+    const PredictionSummary large = predict_model(graph, machine, request).summary;
+    ASSERT_FALSE(large.memory_changes.empty()) << name;
+    bool names_bf16 = false;
+    for (const MemoryChange& one : large.memory_changes)
+      names_bf16 |= one.change.find("bf16") != one.change.npos;
+    EXPECT_EQ(names_bf16, std::string_view(name) == "a100-40gb") << name;
+  }
+}
+
 TEST(MemoryNeed, what_ifs_of_a_batch_that_does_not_fit_say_so) {
   const Graph graph = load_model("resnet18");
   PredictRequest request = request_without_bounds();

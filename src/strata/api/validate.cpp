@@ -124,7 +124,7 @@ TruthSet load_truth(std::string_view name_or_path) {
     if (file.name == name_or_path) return read_truth(file.text);
   }
   if (!std::filesystem::exists(name_or_path))
-    fail(ErrorKind::input, "there is no truth set and no file '{}'; sets that ship: {}",
+    fail(ErrorKind::input, "there is no truth set and no file '{}'; sets that ship: {}, parallel",
          name_or_path, fmt::join(shipped_truth_names(), ", "));
   constexpr std::size_t most_file_bytes = 8 << 20;  // ten thousand runs
   const std::string text = read_text_file(name_or_path, most_file_bytes);

@@ -107,9 +107,10 @@ std::string what_if_text(const WhatIf& what_if) {
 
 std::string cost_text(const ProfileFinding& finding, std::string_view whole) {
   if (!kind_of(finding.code).is_about_time) return "";
-  return fmt::format("{}, {}{} of the {}", format_time(finding.cost_s),
+  const bool is_mean = finding.is_of_recording && whole == "step";
+  return fmt::format("{}, {}{} of the {}{}", format_time(finding.cost_s),
                      share_percent(finding.cost_share), finding.is_cost_on_top ? " on top" : "",
-                     finding.is_of_recording ? "recording" : whole);
+                     whole, is_mean ? ", as over all that was recorded" : "");
 }
 
 std::string in_full(const ProfileFinding& finding, std::size_t number, std::string_view whole,
@@ -213,11 +214,12 @@ std::string heading(const Explanation& explanation) {
   const ProfileSubject& subject = explanation.subject;
   const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
   const auto& expected = explanation.expected;
+  const std::string machine = printable(explanation.machine_title);
   return fmt::format(
-      "{}{}{}, {}, on {}{}{}: {} {}", name, subject.dtype.empty() ? "" : ", ",
+      "{}{}{}, {}{}{}{}{}: {} {}", name, subject.dtype.empty() ? "" : ", ",
       printable(subject.setup_or_dtype()),
       expected ? printable(expected->framework) : std::string(name_of(explanation.evidence)),
-      printable(explanation.machine_title), explanation.strategy.empty() ? "" : ", ",
+      machine.empty() ? "" : ", on ", machine, explanation.strategy.empty() ? "" : ", ",
       explanation.strategy, format_time(explanation.time_s), time_words(explanation.time_from));
 }
 

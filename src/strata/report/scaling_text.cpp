@@ -27,9 +27,10 @@ std::string scaling_header(const ParallelScaling& scaling) {
                 : fmt::format(", {} {}{}", printable(dimension.name), dimension.value,
                               is_batch ? " in all" : "");
   }
-  return fmt::format("{}, {}, optimizer {}, on {}, {} to a node\n\n", text, context.precision(),
-                     name_of(context.optimizer), printable(context.machine_title),
-                     context.devices_per_node);
+  return fmt::format("{}, {}, optimizer {}, {}, {} from {}, on {}, {} to a node\n\n", text,
+                     context.precision(), name_of(context.optimizer), context.framework,
+                     name_of(context.calibration), context.calibrated_on,
+                     printable(context.machine_title), context.devices_per_node);
 }
 
 /// Price, length and power are of every row the same.
@@ -108,7 +109,7 @@ std::string to_text(const ParallelScaling& scaling, const TextStyle& style) {
   std::string text = scaling_header(scaling);
   Table table({{.title = "devices", .align = Align::right},
                {.title = "expected", .align = Align::right},
-               {.title = "nine of ten", .align = Align::right, .leaves = 3},
+               {.title = "90 % interval", .align = Align::right, .leaves = 3},
                {.title = counts_tokens ? "tokens/s" : "samples/s", .align = Align::right},
                {.title = "efficiency", .align = Align::right},
                {.title = "MFU", .align = Align::right, .leaves = 2},

@@ -71,8 +71,8 @@ TEST(SweepText, has_the_best_point_of_every_machine) {
   table.columns[6].numbers = {4, 8, 5, 9, 6, 11};
   const std::string text = to_text(table, {});
   std::vector<std::string> rows;
-  for (std::size_t at = text.find("  net"); at != std::string::npos;
-       at = text.find("  net", at + 1))
+  for (std::size_t at = text.find("  net "); at != std::string::npos;
+       at = text.find("  net ", at + 1))
     rows.push_back(text.substr(at, text.find('\n', at) - at));
   ASSERT_EQ(rows.size(), 3U) << text;
   EXPECT_NE(rows[0].find("fastest     32    large"), std::string::npos) << text;

@@ -197,7 +197,9 @@ std::string recommendation_of(const TimesOfSeries& times, const ConvAdvice& advi
   if (measured == 0) return "";
   const auto unclear = std::count(advice.is_clear.begin(), advice.is_clear.end(), false);
   constexpr std::string_view why = "times scatter by more than they differ";
-  if (advice.stretches.empty()) return fmt::format("no advice: {}", why);
+  if (unclear == measured) return fmt::format("no advice: {}", why);
+  if (advice.stretches.empty())
+    return fmt::format("no advice: {} at {} of {} points", why, unclear, measured);
   const std::string text = clear_recommendation(times, advice.stretches);
   if (unclear == 0) return text;
   return fmt::format("{}; no advice at {} of {} points: {}", text, unclear, measured, why);
@@ -206,6 +208,7 @@ std::string recommendation_of(const TimesOfSeries& times, const ConvAdvice& advi
 std::optional<OwnAgainstVendor> against_vendor_of(const TimesOfSeries& times) {
   OwnAgainstVendor result;
   double logarithms = 0;
+  std::int64_t unclear = 0;
   for (std::size_t point = 0; point < times.points(); ++point) {
     const auto own = times.fastest(point, [](const auto& each) { return !each.is_vendor; });
     const auto vendor = times.fastest(point, [](const auto& each) { return each.is_vendor; });
@@ -215,13 +218,15 @@ std::optional<OwnAgainstVendor> against_vendor_of(const TimesOfSeries& times) {
     if (!(own_s > 0) || !(vendor_s > 0)) continue;
     const bool own_is_ahead = own_s < vendor_s;
     if (is_doubtful(*times.at(point, own_is_ahead ? *own : *vendor),
-                    *times.at(point, own_is_ahead ? *vendor : *own)))
+                    *times.at(point, own_is_ahead ? *vendor : *own))) {
+      ++unclear;
       continue;
+    }
     logarithms += std::log(own_s / vendor_s);
     ++result.points;
     result.ahead += own_is_ahead ? 1 : 0;
   }
-  if (result.points == 0) return std::nullopt;
+  if (result.points == 0 || unclear > result.points) return std::nullopt;
   result.ratio = std::exp(logarithms / static_cast<double>(result.points));
   return result;
 }
@@ -237,8 +242,12 @@ ConvAdvice advice_on(const TimesOfSeries& times, ConvPass pass,
     advice.fastest.push_back(best ? times.at(point, *best) : std::nullopt);
     advice.is_clear.push_back(times.is_clear(point));
   }
-  advice.stretches = stretches_of(times);
-  advice.crossovers = crossovers_of(times, advice.stretches);
+  // One clear point among many is not what to do throughout.
+  const auto unclear = std::count(advice.is_clear.begin(), advice.is_clear.end(), false);
+  if (2 * unclear <= static_cast<std::ptrdiff_t>(times.points())) {
+    advice.stretches = stretches_of(times);
+    advice.crossovers = crossovers_of(times, advice.stretches);
+  }
   advice.against_vendor = against_vendor_of(times);
   advice.recommendation = recommendation_of(times, advice);
   return advice;

@@ -140,7 +140,7 @@ TEST(ConvAdvice, of_a_busy_machine_only_large_differences_count) {
   ConvResults results = results_with_crossover();
   for (ConvCell& cell : results.cells) cell.others_share = 0.85;
   EXPECT_EQ(conv_advice(results).front().recommendation,
-            "no advice: times scatter by more than they differ");
+            "no advice: times scatter by more than they differ at 11 of 12 points");
   EXPECT_TRUE(warns_of(results, "busy-machine"));
   for (ConvCell& cell : results.cells) cell.others_share = 0.02;
   EXPECT_EQ(conv_advice(results).front().recommendation,
