@@ -33,6 +33,8 @@ void write_picture(std::string path, const std::string& svg, bool wants_png) {
 void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags) {
   for (const auto* flag = flags.begin(); flag != flags.end(); ++flag) {
     const auto path = given.value(**flag);
+    if ((*flag)->name == "db" && path == "-")
+      fail(ErrorKind::usage, "--db: a database cannot be written to standard output");
     const auto* same = std::find_if(flag + 1, flags.end(), [&](const Flag* other) {
       return path && given.value(*other) == path;
     });

@@ -94,8 +94,6 @@ int run_trace(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(
       given, {&trace_json_flag, &trace_csv_flag, &trace_timeline_flag, &trace_db_flag, &html_flag});
-  if (given.value(trace_db_flag) == "-")
-    fail(ErrorKind::usage, "--db: a database cannot be written to standard output");
   const TraceTextOptions options = trace_text_options(given);
   std::optional<Machine> machine;
   if (const auto on = given.value(trace_on_flag)) machine = load_machine(*on);

@@ -91,22 +91,26 @@ class SharedFolder : public testing::Test {
   void give_away(const fs::path& path) const {
     EXPECT_EQ(::lchown(path.c_str(), another_user, another_user), 0);
   }
-  std::vector<std::vector<std::string>> commands_that_write(const std::string& name) const {
-    return {{"predict", "lenet5", "--json", name},
-            {"predict", "lenet5", "--html", name},
-            {"convert", "lenet5", "-o", name},
-            {"plot", "lenet5", "-o", name},
-            {"sweep", "lenet5", "--batch", "1,2", "--csv", name},
-            {"sweep", "lenet5", "--batch", "1,2", "--jsonl", name, "--force"},
-            {"sweep", "lenet5", "--batch", "1,2", "--db", name, "--force"}};
+  struct Writing {
+    std::string name;
+    std::vector<std::string> words;
+  };
+  static std::vector<Writing> commands_that_write() {
+    return {{"out.json", {"predict", "lenet5", "--json", "out.json"}},
+            {"out.html", {"predict", "lenet5", "--html", "out.html"}},
+            {"out.json", {"convert", "lenet5", "-o", "out.json"}},
+            {"out.svg", {"plot", "lenet5", "--kind", "layers", "-o", "out.svg"}},
+            {"out.csv", {"sweep", "lenet5", "--batch", "1,2", "--csv", "out.csv"}},
+            {"out.jsonl", {"sweep", "lenet5", "--batch", "1,2", "--jsonl", "out.jsonl", "--force"}},
+            {"out.db", {"sweep", "lenet5", "--batch", "1,2", "--db", "out.db", "--force"}}};
   }
 
   const TemporaryFolder folder_;
 };
 
 TEST_F(SharedFolder, gives_no_rights_to_results) {
-  for (const std::vector<std::string>& words : commands_that_write("out.svg")) {
-    const fs::path planted = folder_.file("out.svg", "");
+  for (const auto& [name, words] : commands_that_write()) {
+    const fs::path planted = folder_.file(name, "");
     give_away(planted);
     ASSERT_EQ(::chmod(planted.c_str(), 06777), 0);
     const Outcome outcome = run(words, {.folder = folder_.path()});
@@ -126,10 +130,10 @@ TEST_F(SharedFolder, gives_no_rights_to_results) {
 TEST_F(SharedFolder, has_no_links_that_choose_what_is_written) {
   const TemporaryFolder home;
   const fs::path mine = home.path() / "mine";
-  for (const std::vector<std::string>& words : commands_that_write("out.svg")) {
+  for (const auto& [name, words] : commands_that_write()) {
     std::ofstream(mine) << "precious";
-    fs::create_symlink(mine, folder_.path() / "out.svg");
-    give_away(folder_.path() / "out.svg");
+    fs::create_symlink(mine, folder_.path() / name);
+    give_away(folder_.path() / name);
     const Outcome outcome = run(words, {.folder = folder_.path()});
     EXPECT_EQ(outcome.exit_code, 2) << words[0] << outcome.err;
     EXPECT_NE(outcome.err.find("is a link of another user"), outcome.err.npos) << outcome.err;
@@ -137,7 +141,7 @@ TEST_F(SharedFolder, has_no_links_that_choose_what_is_written) {
     fs::remove(mine);  // one that leads nowhere yet is no better
     EXPECT_EQ(run(words, {.folder = folder_.path()}).exit_code, 2);
     EXPECT_FALSE(fs::exists(mine));
-    fs::remove(folder_.path() / "out.svg");
+    fs::remove(folder_.path() / name);
   }
 }
 

@@ -71,12 +71,19 @@ void remove_log_of_sqlite(const std::filesystem::path& path, std::string_view be
   std::filesystem::remove(path, problem);
 }
 
+const std::filesystem::path& expect_file(const std::filesystem::path& path) {
+  std::error_code problem;
+  const std::filesystem::file_status there = std::filesystem::status(path, problem);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    fail(ErrorKind::usage, "{} is no file; a database needs one", path.string());
+  return path;
+}
+
 /// The file, locked before anybody looks into it and emptied where it is to be replaced.
 class DatabaseFile {
  public:
-  DatabaseFile(const std::filesystem::path& path, IfPresent if_present) : output_(path) {
-    if (!output_.is_regular())
-      fail(ErrorKind::usage, "{} is no file; a database needs one", path.string());
+  DatabaseFile(const std::filesystem::path& path, IfPresent if_present)
+      : output_(expect_file(path)) {
     std::error_code problem;
     const bool has_content = std::filesystem::file_size(path, problem) > 0 && !problem;
     if (has_content && if_present == IfPresent::refuse) {
