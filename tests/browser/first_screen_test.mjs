@@ -19,12 +19,12 @@ const kinds = {
   prediction: { words: ["predict", "resnet18", "--on", "h200"], title: /ResNet-18/, says: /is expected to take/ },
   machines: {
     words: ["predict", "gpt2", "--batch", "64", "--on", "l4,h200,grace,a100-80gb,v100", "--price", "0.8,3.5,1,1.5,1", "--amp", "bf16"],
-    title: /GPT-2 small, batch 64, bf16 on 5 machines/,
+    title: /GPT-2 small, batch 64, bf16 autocast.* on 5 machines/,
     says: /is fastest on NVIDIA H200.*per million samples/,
   },
   strategies: { words: ["predict", ...cluster, "--parallel", "auto", "--tokens", "1G", "--price", "2"], title: /GPT-2/, says: /the fastest of [\d,]+ strategies/ },
   strategy: { words: ["predict", ...cluster, "--parallel", "dp=2,pp=2,micro=2"], title: /GPT-2/, says: /is expected to take/ },
-  devices: { words: ["predict", ...network, "--on", "2xh200", "--devices", "1,2"], title: /GPT-2/, says: /times as fast/ },
+  devices: { words: ["predict", ...network, "--on", "2xh200", "--devices", "1,2"], title: /GPT-2.*, optimizer momentum on/, says: /times as fast.*in pytorch-eager, kernels measured on h200/ },
   sweep: {
     words: ["sweep", "lenet5", "--on", "rtx-2080-ti", "--capacity", "1MiB:16MiB:x2", "--bandwidth", "300GB/s,600GB/s", "--pareto", "time,area_mm2", "--knee", "capacity=5%"],
     title: /Sweep of lenet5/,
@@ -90,7 +90,7 @@ test("the page of several machines has the numbers of its JSON, sorted, and the 
   const { machines, fastest, cheapest } = json("machines.json");
   const page = await open("machines.html", { width: 1440 });
   const rows = page.locator("#summary tbody tr");
-  assert.deepEqual(await texts(page.locator("#summary tbody td[data-key=machine]")), machines.filter(({ refusal }) => !refusal).map(({ machine }) => machine));
+  assert.deepEqual(await texts(page.locator("#summary tbody td[data-key=machine]")), machines.map(({ machine }) => machine));
   assert.equal(await rows.count(), machines.length);
   const shown = await texts(page.locator("#summary td[data-key=expected_s]"));
   machines.forEach(({ expected }, at) => expected && near(seconds(shown[at].replaceAll("\u00a0", " ")), expected.time_s, "expected"));
@@ -179,6 +179,57 @@ test("on a phone a comparison shows difference and ratio, and no head is cut", a
   const cut = await section.locator(".head .cell").evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
   assert.deepEqual(cut, []);
   quiet(page);
+  await page.close();
+});
+
+test("heads name how it is trained", async () => {
+  const words = ["gpt2:layers=2", "--on", "h200,l4", "--batch", "8", "--amp", "bf16", "--optimizer", "adam", "--micro-batches", "2", "--recompute", "blocks", "--framework", "pytorch-compile"];
+  strata("predict", ...words, "--html", "trained.html");
+  const page = await open("trained.html");
+  assert.match(await page.title(), /, batch 8, bf16 autocast, optimizer adam, 2 micro-batches of 4, recompute blocks, pytorch-compile on h200 and l4, expected/);
+  await page.close();
+});
+
+test("a front of the limit is called so where there are expected times", async () => {
+  strata("sweep", "resnet18", "--on", "h200", "--batch", "16:128:x2", "--amp", "bf16", "--pareto", "time,memory", "--html", "limits.html");
+  const page = await open("limits.html");
+  assert.match(await page.locator("#sweep .answers").textContent(), /Pareto front of least limit per sample and least memory/);
+  assert.deepEqual((await texts(page.locator("#sweep select[aria-label='front of'] option[selected]"))), ["limit per sample"]);
+  assert.ok((await texts(page.locator("#sweep .asked-front th"))).includes("limit"));
+  await page.locator("#sweep circle.on-front").first().waitFor();
+  // The extreme points, too, lie inside of the picture.
+  const inside = await page.locator("#sweep circle.on-front, #sweep circle.far").evaluateAll((all) =>
+    all.map((dot) => {
+      const [width, height] = ["x2", "y2"].map((key) => Math.max(...[...dot.closest("svg").querySelectorAll(".grid line")].map((line) => Number(line.getAttribute(key)))));
+      const [x, y] = ["cx", "cy"].map((key) => Number(dot.getAttribute(key)));
+      return x > 5 && y > 5 && x < width - 5 && y < height - 5;
+    }),
+  );
+  assert.ok(inside.length > 3 && inside.every(Boolean), inside.join());
+  quiet(page);
+  await page.close();
+});
+
+test("on a phone strategies and numbers of machines are told apart, and nothing of a row is cut", async () => {
+  for (const [kind, css] of [["strategies", ".first-rows td"], ["difference", "table.machines td"]]) {
+    const page = await open(make(kind), { width: 390, height: 844 });
+    const seen = await page.locator(css).evaluateAll((all) =>
+      all.filter((cell) => cell.checkVisibility()).map((cell) => ({ text: cell.textContent, right: cell.getBoundingClientRect().right, isCut: cell.scrollWidth > cell.clientWidth + 1 })),
+    );
+    assert.ok(seen.length > 10);
+    assert.deepEqual(seen.filter(({ right, isCut }) => isCut || right > 390), [], kind);
+    quiet(page);
+    await page.close();
+  }
+});
+
+test("on a phone bars have their whole names, and their shares are inside the page", async () => {
+  const page = await open(make("prediction"), { width: 390, height: 844 });
+  for (const id of ["summary", "time"]) {
+    const section = await view(page, id);
+    const cut = await section.locator(".bar-row > *").evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth + 1 || each.getBoundingClientRect().right > 384).map((each) => each.textContent));
+    assert.deepEqual(cut, [], id);
+  }
   await page.close();
 });
 

@@ -20,7 +20,7 @@ test("the summary says how long it takes, what it goes to, what it holds, and wh
   const document = json("staged.json");
   const page = await open("staged.html");
   const title = await page.locator("h1").textContent();
-  for (const part of ["batch 32", "bf16", "8 NVIDIA H200", "(2 x 4)", document.strategy.text, "expected"])
+  for (const part of ["batch 32", "bf16", "optimizer adam on 8 NVIDIA H200", "(2 x 4)", document.strategy.text, "expected"])
     assert.ok(title.includes(part), `${part} in ${title}`);
   assert.equal(await page.title(), title);
   const cards = await texts(page.locator("#summary .cards dd strong"));

@@ -41,6 +41,15 @@ strata("trace", "before.json", "--json", "t.json", "--html", "t.html");
 
 const shareOf = (text) => Number(text.replace(/[^\d.−-].*$/, "").replace("−", "-"));
 
+/// "−4.00 ms" is less than nothing.
+const signed = (text) => (text.startsWith("−") ? -seconds(text.slice(1)) : seconds(text));
+
+/// What the page says of each type, without what is idle.
+async function typesOn(page) {
+  const [names, values] = [await texts(page.locator("#summary .types .bar-name")), await texts(page.locator("#summary .types .bar-value"))];
+  return Object.fromEntries(names.map((name, at) => [name, signed(values[at])]).filter(([name]) => !name.startsWith("idle")));
+}
+
 /// In the page: bars that begin or end outside of what they stand in, and how much wider than the window the page is.
 function barsOutside(bars) {
   const outside = bars.filter((bar) => {
@@ -64,8 +73,9 @@ test("the first screen says what the step took, and its parts add up to it", asy
   const times = numbers.filter((_, at) => at % 2 === 0).map(seconds);
   near(times.reduce((all, time) => all + time, 0), totals.time_s, "parts of the step");
   const types = await texts(page.locator("#summary .types .bar-value"));
-  near(types.map(seconds).reduce((all, time) => all + time, 0), totals.time_s, "types and idle times");
-  assert.ok(!(await texts(page.locator("#summary .bar-name"))).includes("rows at the same time"));
+  near(types.map(signed).reduce((all, time) => all + time, 0), totals.time_s, "types and idle times");
+  // As strata trace and strata compare say it: the time of kernels, and what of it was at the same time.
+  assert.deepEqual(await typesOn(page), { gemm: 0.01, collective: 0.005, copy: 0.004, "at the same time": -0.004 });
   await picture(page, "recording-summary");
   quiet(page);
   await page.close();
@@ -74,17 +84,64 @@ test("the first screen says what the step took, and its parts add up to it", asy
 test("shares of where it goes add up to the step, and no bar leaves its track", async () => {
   const { totals, layers } = json("t.json");
   near(sum(layers, "step_time_s"), totals.time_s - totals.gap_time_s, "rows share the time of kernels");
+  near(sum(layers, "time_s"), totals.busy_time_s, "rows have the time of kernels");
   const page = await open("t.html", { hash: "#time", width: 1440 });
   const shares = await texts(page.locator("#time .bar-share"));
   near(shares.map(shareOf).reduce((all, share) => all + share, 0), 100, "shares");
   assert.deepEqual(await page.locator("#time .bar, #summary .bar").evaluateAll(barsOutside), { bars: 0, wider: 0 });
   await picture(page, "recording-time");
-  // The time of kernels themselves is another metric, from which what ran at the same time is taken off.
-  await page.locator("#time select[aria-label=of]").selectOption("time_s");
   const names = await texts(page.locator("#time .bar-name"));
-  assert.ok(names.includes("rows at the same time"), names.join());
-  near((await texts(page.locator("#time .bar-share"))).map(shareOf).reduce((all, share) => all + share, 0), 100, "with overlap");
+  assert.ok(names.includes("at the same time"), names.join());
+  // The part of each row of the step is another metric, of which nothing ran at the same time.
+  await page.locator("#time select[aria-label=of]").selectOption("step_time_s");
+  assert.ok(!(await texts(page.locator("#time .bar-name"))).includes("at the same time"));
+  near((await texts(page.locator("#time .bar-share"))).map(shareOf).reduce((all, share) => all + share, 0), 100, "parts of the step");
   assert.deepEqual(await page.locator("#time .bar").evaluateAll(barsOutside), { bars: 0, wider: 0 });
+  quiet(page);
+  await page.close();
+});
+
+test("what is said of all layers is what their column adds up to", async () => {
+  const { totals } = json("t.json");
+  const page = await open("t.html", { hash: "#layers" });
+  const times = await texts(page.locator("#layers .body .cell[data-key=time_s]"));
+  const said = await page.locator("#layers .count").textContent();
+  near(seconds(said.match(/together ([\d.]+ ms)/)[1]), times.map(seconds).reduce((all, time) => all + time, 0), "together");
+  assert.match(said, /, 4\.00 ms of it at the same time; 600 ms of idle time belong to no row/);
+  near(seconds(said.match(/together ([\d.]+ ms)/)[1]), totals.busy_time_s, "of all kernels");
+  quiet(page);
+  await page.close();
+});
+
+test("a row whose kernels are of several classes has its time by class", async () => {
+  const document = json("t.json");
+  const [first, second, ...rest] = document.layers;
+  const both = { ...first, layer: "aten::convolution", op: "gemm", launches: 2 };
+  for (const key of ["time_s", "step_time_s"]) both[key] = first[key] + second[key];
+  for (const kernel of document.kernels) if ([first.layer, second.layer].includes(kernel.layer)) kernel.layer = both.layer;
+  writeFileSync(join(folder, "several.json"), JSON.stringify({ ...document, layers: [both, ...rest] }));
+  strata("report", "several.json", "-o", "several.html");
+  const page = await open("several.html");
+  assert.deepEqual(await typesOn(page), { gemm: 0.01, collective: 0.005, copy: 0.004, "at the same time": -0.004 });
+  await view(page, "time");
+  const [names, values] = [await texts(page.locator("#time .bar-name")), await texts(page.locator("#time .bar-value"))];
+  for (const [name, time_s] of [["gemm", 0.01], ["copy", 0.004]]) near(seconds(values[names.indexOf(name)]), time_s, name);
+  quiet(page);
+  await page.close();
+});
+
+test("kernels with long names leave their numbers in sight", async () => {
+  const document = json("t.json");
+  const long = (name) => `void ${"at::native::".repeat(20)}${name}`;
+  for (const kernel of document.kernels) [kernel.name, kernel.layer] = [long(kernel.name), long(kernel.layer)];
+  for (const kernel of document.processes[0].kernels) kernel.name = long(kernel.name);
+  for (const row of document.layers) row.layer = long(row.layer);
+  writeFileSync(join(folder, "long.json"), JSON.stringify(document));
+  strata("report", "long.json", "-o", "long.html");
+  const page = await open("long.html", { hash: "#kernels", width: 1440 });
+  const right = await page.locator("#kernels td[data-key=share]").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right));
+  assert.ok(right.length > 2 && right.every((each) => each < 1440), right.join());
+  assert.equal(await page.locator("#kernels td[data-key=kernel] bdi").first().getAttribute("title"), document.kernels[0].name);
   quiet(page);
   await page.close();
 });
@@ -124,7 +181,7 @@ test("findings of the recording stand first in its report", async () => {
   const section = await view(page, "findings");
   const codes = await section.locator("[data-code]").evaluateAll((all) => all.map((each) => each.dataset.code));
   assert.deepEqual(codes.slice(0, found.length), found.map((each) => each.code));
-  assert.match(await section.textContent(), /of the recording/);
+  assert.match(await section.locator(".worth").first().textContent(), /of the step/);
   quiet(page);
   await page.close();
 });

@@ -3,18 +3,19 @@
 import { changesOf } from "./changes";
 import { h, name, words } from "./dom";
 import { Colors } from "./palette";
-import { grouped, waitOf, type RowSet } from "./rows";
+import { waitOf, type RowSet } from "./rows";
 import type { ProfileDocument } from "./schema";
 import { scenesOf, type Scene } from "./slices";
 import { typesOfLayers } from "./timeline";
 import { axisHeight, drawAxis, drawLane, laneHeight, penOf } from "./timeline_draw";
-import { noticeable, restsOf, timeKey, type TimePart } from "./totals";
+import { noticeable, partKey, restsOf, type TimePart } from "./totals";
+import { timesByType } from "./types_of_kernels";
 import { format, percent, type Unit } from "./units";
 import type { Context } from "./view";
 
 function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
   let [roof, below, unknown] = [0, 0, 0];
-  const key = timeKey(document);
+  const key = partKey(document);
   for (const { numbers } of rows.rows) {
     const time = numbers.time_s ?? 0;
     const share = time > 0 ? (numbers[key] ?? time) / time : 0; // of it, where kernels ran at the same time
@@ -94,15 +95,15 @@ const mostTypes = 8;
 
 interface TypeTime {
   name: string;
+  kind?: string; // by which it is coloured
   time_s: number;
   isType: boolean;
 }
 
 /// Types, most first, the smallest taken together, and what is left: together the iteration.
 export function typeTimes(document: ProfileDocument, rows: RowSet): TypeTime[] {
-  const key = timeKey(document);
-  const types = grouped(rows.rows, "op")
-    .map((group) => ({ name: group.name, time_s: group.numbers[key] ?? 0, isType: true }))
+  const types = timesByType(document, rows)
+    .map((each): TypeTime => ({ ...each, isType: true }))
     .filter((each) => each.time_s > 0)
     .sort((a, b) => b.time_s - a.time_s);
   const shown = types.slice(0, types.length > mostTypes + 1 ? mostTypes : types.length);
@@ -124,7 +125,7 @@ function typeBars(context: Context, document: ProfileDocument, rows: RowSet): HT
   const row = (each: TypeTime) => {
     const bar = h("span", { class: "bar" });
     bar.style.width = `${most > 0 ? (100 * Math.max(0, each.time_s)) / most : 0}%`;
-    bar.style.setProperty("--swatch", each.isType ? context.types.of(each.name) : "var(--dim)");
+    bar.style.setProperty("--swatch", each.isType ? context.types.of(each.kind ?? each.name) : "var(--dim)");
     return h(
       "div",
       { class: "bar-row", "data-type": each.isType ? each.name : undefined },

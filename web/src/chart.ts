@@ -189,8 +189,8 @@ export function legend(
 }
 
 /// What the shades of a map mean: the scale with the numbers at its ends and in the middle.
-export function scaleBar(shade: (share: number) => string, name: (share: number) => string): SVGSVGElement {
-  const [width, steps] = [256, 32];
+export function scaleBar(shade: (share: number) => string, name: (share: number) => string, room: number): SVGSVGElement {
+  const [width, steps] = [Math.max(80, Math.min(256, room - 120)), 32];
   const svg = s("svg", { class: "scale", width: width + 120, height: 30, role: "img", "aria-label": `dark: ${name(0)}, light: ${name(1)}` });
   for (let i = 0; i < steps; i++)
     svg.append(

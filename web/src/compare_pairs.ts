@@ -39,8 +39,12 @@ function sumsApart(first: Row[], second: Row[]): boolean {
   return has(first) && has(second);
 }
 
-export function difference(pair: Pair): number {
-  return (pair.second ?? 0) - (pair.first ?? 0);
+/// Of the larger side: a difference below it is what rounding of sums leaves.
+const rounding = 1e-9;
+
+export function difference({ first, second }: Pair): number {
+  const [a, b] = [first ?? 0, second ?? 0];
+  return Math.abs(b - a) < rounding * Math.max(Math.abs(a), Math.abs(b)) ? 0 : b - a;
 }
 
 export function ratio(pair: Pair): number | null {

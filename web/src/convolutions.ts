@@ -7,7 +7,7 @@ import { roving, withTipAnyhow } from "./roving";
 import type { ConvCell, ConvDocument, ConvSeries } from "./schema";
 import { withTip } from "./tooltip";
 import { format, percent } from "./units";
-import { remade, type Context, type View } from "./view";
+import { remade, warningText, type Context, type View } from "./view";
 
 /// The cells of one series and pass, by point and strategy.
 interface Grid {
@@ -243,7 +243,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
           (value) => state.set("convpass", value),
         ),
       ),
-      ...(document.warnings ?? []).map((each) => h("p", { class: "note" }, ...words(each.message ?? ""))),
+      ...(document.warnings ?? []).map((each) => h("p", { class: "note" }, ...words(warningText(each)))),
       ...advice.map((each) =>
         h(
           "p",

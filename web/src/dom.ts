@@ -106,6 +106,11 @@ export function words(sentence: string): Child[] {
   return parts;
 }
 
+/// A list without spaces ("dp=8,tp=8") goes on below after a comma.
+export function atCommas(text: string): Child[] {
+  return text.split(/(?<=,)(?=\S)/).flatMap((part, at) => (at === 0 ? words(part) : [h("wbr"), ...words(part)]));
+}
+
 /// A name between letters of another direction must not turn them around.
 export function name(text: string, most = 60): HTMLElement {
   return h("bdi", { class: "name", title: text.length > most ? text : undefined }, short(text, most));

@@ -40,7 +40,7 @@ function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null
   const on = finding.is_cost_on_top ? " on top" : "";
   const isOfRecording = finding.is_of_recording ?? isTrace;
   const own = explanation?.time_from === "step" ? "step" : "iteration";
-  const whole = explanation?.expected && !finding.is_expected ? "limit" : isOfRecording ? "recording" : own;
+  const whole = explanation?.expected && !finding.is_expected ? "limit" : isOfRecording && own !== "step" ? "recording" : own;
   return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the ${whole}${on}`;
 }
 

@@ -48,9 +48,9 @@ export function kernelRows(document: ProfileDocument): KernelRow[] {
 }
 
 const kernelColumns: SortColumn<KernelRow>[] = [
-  { key: "layer", label: "layer", unit: "text", value: (row) => row.layer },
+  { key: "layer", label: "layer", unit: "text", most: 26, value: (row) => row.layer },
   { key: "pass", label: "pass", unit: "text", value: (row) => row.pass },
-  { key: "kernel", label: "kernel", unit: "text", value: (row) => row.kernel },
+  { key: "kernel", label: "kernel", unit: "text", most: 44, value: (row) => row.kernel },
   { key: "calls", label: "launches", unit: "count", value: (row) => row.calls },
   { key: "time_s", label: "time", unit: "s", value: (row) => row.time_s },
   {

@@ -256,13 +256,13 @@ function renderDiff(context: Context, element: HTMLElement): void {
   }
   const head = ["number", document.first, document.second, "ratio", "less, more"];
   element.append(
-    h("p", { class: "dim" }, "Bars are as long as the logarithm of the ratio."),
+    h("p", { class: "dim about-bars" }, "Bars are as long as the logarithm of the ratio."),
     h(
       "div",
       { class: "wide", "aria-label": "Every number" },
       h(
         "table",
-        { class: "small compare" },
+        { class: "small compare machines" },
         h(
           "thead",
           {},

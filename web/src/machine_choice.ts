@@ -30,14 +30,16 @@ function networkOf({ model }: MachineChoiceDocument): string {
   return model?.title || model?.name || "";
 }
 
-/// "ResNet-50, batch 32, fp32 on h200, l4 and a100-80gb, expected".
+/// "ResNet-50, batch 32, bf16 autocast, optimizer adam on h200, l4 and a100-80gb, expected"; of the usual framework, its
+/// name is left out, as in the heads of other pages.
 export function machineChoiceTitle(choice: MachineChoiceDocument): string {
   const { model, machines, framework } = choice;
   const head = [
     networkOf(choice) || "One network",
     model?.batch ? `batch ${model.batch}` : "",
-    model?.dtype ?? "",
+    model?.setup ?? model?.dtype ?? "",
     model?.mode === "inference" ? "inference" : "",
+    framework && framework !== "pytorch-eager" ? framework : "",
   ];
   const names = machines.map(({ machine }) => machine);
   const shown = names.length > 4 ? `${names.length} machines` : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : (names[0] ?? "");
@@ -96,7 +98,7 @@ function cards(choice: MachineChoiceDocument): HTMLElement {
   const [fastest, cheapest] = [of(choice.fastest), of(choice.cheapest)];
   const all: Card[] = [];
   if (fastest) {
-    all.push({ label: "fastest", value: short(fastest.machine, 18), detail: `${format(timeOf(fastest), "s")} an iteration` });
+    all.push({ label: "fastest", value: short(fastest.machine, 18), detail: `${format(timeOf(fastest), "s")} an iteration${choice.framework && fastest.expected ? `, ${choice.framework}` : ""}` });
     if (fastest.samples_per_s !== undefined) all.push({ label: "samples per second", value: format(fastest.samples_per_s, "count"), detail: `on ${fastest.machine}` });
     const bytes = fastest.memory_bytes;
     if (typeof bytes === "number") all.push({ label: "memory", value: format(bytes, "capacity"), detail: `peak, on ${fastest.machine}` });

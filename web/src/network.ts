@@ -313,7 +313,7 @@ class NetworkView {
       by !== "time"
         ? legend(names.map((each) => ({ name: each, color: colors.of(each) })))
         : this.graph.most > 0
-          ? h("div", { class: "scale-row" }, scaleBar(shade, (share) => format(share ** 2 * this.graph.most, unit)))
+          ? h("div", { class: "scale-row" }, scaleBar(shade, (share) => format(share ** 2 * this.graph.most, unit), this.width))
           : "",
     );
   }

@@ -4,7 +4,7 @@ import { compareView } from "./compare";
 import { convolutionsView } from "./convolutions";
 import { countersView } from "./counters";
 import { detail } from "./detail";
-import { h, menu, short, words } from "./dom";
+import { atCommas, h, menu, short } from "./dom";
 import { findingsView } from "./findings";
 import { kernelsView } from "./kernels";
 import { Links } from "./links";
@@ -93,7 +93,7 @@ function header(context: Context): HTMLElement {
   return h(
     "header",
     {},
-    h("h1", { title: title.length > 240 ? title : undefined }, ...words(short(title, 240))),
+    h("h1", { title: title.length > 240 ? title : undefined }, ...atCommas(short(title, 240))),
     parts.length > 1 && menu("showing", parts, state.get("part"), (value) => state.set("part", value)),
   );
 }

@@ -68,10 +68,17 @@ export function clusterTitle({ cluster }: ParallelHead): string {
   return `${whole(devices)} ${machine_title}${devices > 1 ? ` (${nodes} x ${devices_per_node})` : ""}`;
 }
 
-/// "Llama 3 70B, batch 64, seq 4096, bf16 on 64 …, dp=8,tp=8, expected".
+/// How it is trained: "bf16 autocast, optimizer adam", and the framework where it is not the usual one of GPUs.
+export function setupOf({ precision, dtype, optimizer, framework }: Partial<Record<"precision" | "dtype" | "optimizer" | "framework", unknown>>): string[] {
+  return [precision ?? dtype, typeof optimizer === "string" && optimizer !== "" ? `optimizer ${optimizer}` : "", framework === "pytorch-eager" ? "" : framework].filter(
+    (each): each is string => typeof each === "string" && each !== "",
+  );
+}
+
+/// "Llama 3 70B, batch 64, seq 4096, bf16, optimizer adam on 64 …, dp=8,tp=8, expected".
 export function parallelTitle(document: ParallelDocument): string {
   const dims = Object.entries(document.dims).map(([name, value]) => `${name} ${value}`);
-  const head = [document.title || document.network, ...dims, document.precision ?? document.dtype].join(", ");
+  const head = [document.title || document.network, ...dims, ...setupOf(document)].join(", ");
   const result = resultOf(document);
   const choice = choiceOf(document);
   const best = choice ? (result ? `the fastest of ${whole(choice.strategies.length)} strategies` : "no strategy fits") : "";

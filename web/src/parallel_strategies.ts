@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All strategies that were tried: time against memory with the front that nothing beats, and a table that says why each loses.
 import { frame, legend, logDomain, pathOf } from "./chart";
-import { h, s, words } from "./dom";
+import { atCommas, h, s, words } from "./dom";
 import { choiceOf } from "./parallel";
 import { roving, withTipAnyhow } from "./roving";
 import type { ParallelChoice, TriedStrategy } from "./schema";
@@ -90,7 +90,7 @@ function columnsOf(all: Tried[]): SortColumn<Tried>[] {
   const keys = [...new Set(all.flatMap((each) => [...each.parts.keys()]))];
   const isNumber = (key: string) => all.every((each) => !each.parts.has(key) || !Number.isNaN(Number(each.parts.get(key))));
   return [
-    { key: "strategy", label: "strategy", unit: "text", value: (each) => each.strategy },
+    { key: "strategy", label: "strategy", unit: "text", kind: "strategy", value: (each) => each.strategy, show: (each) => h("bdi", {}, ...atCommas(each.strategy)) },
     { key: "time_s", label: "expected", unit: "s", value: (each) => each.time_s ?? null },
     { key: "memory_bytes", label: "memory", unit: "capacity", value: (each) => each.memory_bytes },
     { key: "why_it_loses", label: "why it loses", unit: "text", value: (each) => each.why_it_loses ?? "" },

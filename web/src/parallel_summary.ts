@@ -4,7 +4,7 @@
 import { bar } from "./answer";
 import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
-import { h, kept, name, words } from "./dom";
+import { atCommas, h, kept, name, words } from "./dom";
 import { explanationOf } from "./findings";
 import { choiceOf, clusterTitle, partColor, partsOf, resultOf, sceneOfRanks } from "./parallel";
 import type { ParallelChoice, ParallelDocument, ParallelHead, ParallelResult, RankMemory } from "./schema";
@@ -52,7 +52,7 @@ function lead(document: ParallelDocument, result: Result): HTMLElement {
     "One training iteration of ",
     name(result.title || result.network),
     ` on ${clusterTitle(result)}, split as `,
-    h("code", {}, result.strategy.text),
+    h("code", {}, ...atCommas(result.strategy.text)),
     choice ? `, the fastest of ${whole(choice.strategies.length)} strategies,` : "",
     kept(` is expected to take ${format(result.expected.time_s, "s")} (90 % interval ${format(low, "s")} to ${format(high, "s")}).`),
   );
@@ -125,7 +125,7 @@ function shortTable(document: ParallelDocument, result: Result): HTMLElement {
         "table",
         { class: "small" },
         h("thead", {}, h("tr", {}, ...heads.map((each, at) => h("th", { class: isNumber(at) ? "n" : undefined }, each)))),
-        h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((each, at) => h("td", { class: isNumber(at) ? "n" : "words" }, ...words(each)))))),
+        h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((each, at) => h("td", { class: isNumber(at) ? "n" : "words" }, ...(at === 0 ? atCommas(each) : words(each))))))),
       ),
     ),
     h("p", { class: "dim more" }, link, ", with every number"),

@@ -54,6 +54,7 @@ export interface Group {
   name: string;
   rows: Row[];
   numbers: Record<string, number>;
+  kind?: string; // by which it is coloured, where that is not its name
 }
 
 function numbersIn(row: Record<string, unknown>): Record<string, number> {
@@ -98,7 +99,6 @@ function rowSet(rows: Row[], isPredicted = false): RowSet {
   }
   const named = (key: string) => metrics.find((metric) => metric.key === key);
   const main = named("expected_s") ??
-    named("step_time_s") ??
     named("time_s") ??
     named("flop") ??
     metrics[0] ?? { key: "rows", label: "rows", unit: "count" };
@@ -154,8 +154,7 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     const numbers = numbersIn(row);
     if (numbers.traffic_in_bytes !== undefined && numbers.traffic_out_bytes !== undefined)
       numbers.traffic_bytes = numbers.traffic_in_bytes + numbers.traffic_out_bytes;
-    const ownTime = numbers.step_time_s ?? numbers.time_s;
-    if (ownTime !== undefined && total > 0) numbers.time_share = ownTime / total;
+    if (numbers.time_s !== undefined && total > 0) numbers.time_share = numbers.time_s / total;
     const busy = (row.expected as { busy_s?: number } | undefined)?.busy_s;
     if (document.expected && busy !== undefined) {
       numbers.expected_s = busy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far training scales: what the document says of each number of devices. It may be a file of a stranger: what is not
 // as it should be is a row without an answer.
+import { setupOf } from "./parallel";
 import type { Document, ParallelScaling } from "./schema";
 import { whole } from "./units";
 
@@ -131,10 +132,16 @@ function batchOf({ batch_per_device }: ParallelScaling, batch: number, all: Devi
   return one?.answer.samples ? `batch ${one.answer.samples / one.devices} on each device` : "";
 }
 
-/// "GPT-2 XL, batch 64 in all, seq 1024, bf16 on 8 to 64 NVIDIA H100 …, expected".
+/// "pytorch-eager, kernels measured on h200".
+export function calibrationOf({ framework, calibration, calibrated_on }: ParallelScaling): string {
+  const from = text(calibrated_on) === "" ? "" : `kernels ${calibration === "calibrated" ? "measured on" : "transferred from"} ${text(calibrated_on)}`;
+  return [text(framework), from].filter((each) => each !== "").join(", ");
+}
+
+/// "GPT-2 XL, batch 64 in all, seq 1024, bf16, optimizer adam on 8 to 64 NVIDIA H100 …, expected".
 export function scalingTitle(scaling: ParallelScaling): string {
   const all = devicesOf(scaling);
   const dims = Object.entries(scaling.dims).map(([name, value]) => (name === "batch" ? batchOf(scaling, value, all) : `${name} ${value}`));
-  const head = [networkOf(scaling), ...dims, text(scaling.precision ?? scaling.dtype)].filter((each) => each !== "").join(", ");
+  const head = [networkOf(scaling), ...dims, ...setupOf(scaling)].filter((each) => each !== "").join(", ");
   return `${head} on ${rangeOf(all)} ${machineOf(scaling)}, expected`;
 }

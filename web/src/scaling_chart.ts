@@ -65,7 +65,7 @@ export function throughputChart(all: Answered[], width: number): HTMLElement {
     {},
     drawn.figure,
     legend([
-      { name: "expected, with the interval of nine of ten", color: "var(--c0)" },
+      { name: "expected, with its 90 % interval", color: "var(--c0)" },
       { name: `ideal: as on ${whole(first.devices)}, without loss`, color: "var(--c1)", dash: "6 4" },
     ]),
   );

@@ -3,7 +3,7 @@
 // whole run takes, and a row for each number of devices.
 import { cardList, type Card } from "./cards";
 import { h, kept, name, words } from "./dom";
-import { answered, devicesOf, itemsOf, machineOf, networkOf, rangeOf, type Answered, type Devices } from "./scaling";
+import { answered, calibrationOf, devicesOf, itemsOf, machineOf, networkOf, rangeOf, type Answered, type Devices } from "./scaling";
 import { devicesText, partBars, throughputChart } from "./scaling_chart";
 import { scalingTable } from "./scaling_table";
 import type { ParallelScaling } from "./schema";
@@ -11,13 +11,15 @@ import { digits, duration, energy, format, money, percent, whole } from "./units
 import { remade, type Context } from "./view";
 
 function expectedText({ answer }: Answered): string {
-  return `${format(answer.time_s, "s")} (nine of ten from ${format(answer.low_s, "s")} to ${format(answer.high_s, "s")})`;
+  return `${format(answer.time_s, "s")} (90 % interval ${format(answer.low_s, "s")} to ${format(answer.high_s, "s")})`;
 }
 
 function lead(scaling: ParallelScaling, all: Answered[]): HTMLElement {
   const [first, last] = [all[0] as Answered, all.at(-1) as Answered];
   const head = ["One training iteration of ", name(networkOf(scaling)), ` on ${rangeOf(all)} `, name(machineOf(scaling))];
-  if (first.devices === last.devices) return h("p", { class: "lead" }, ...head, kept(` is expected to take ${expectedText(first)}.`));
+  const from = calibrationOf(scaling);
+  const by = from === "" ? "" : `, in ${from}`;
+  if (first.devices === last.devices) return h("p", { class: "lead" }, ...head, kept(` is expected to take ${expectedText(first)}${by}.`));
   const ratio = last.answer.samples_per_s / first.answer.samples_per_s;
   const best = all.reduce((most, each) => (each.answer.samples_per_s > most.answer.samples_per_s ? each : most));
   const ideal = last.devices / first.devices;
@@ -27,7 +29,7 @@ function lead(scaling: ParallelScaling, all: Answered[]): HTMLElement {
     ...head,
     kept(
       `: ${whole(first.devices)} → ${whole(last.devices)} devices is ${digits(ratio, 2)} times as fast, ${percent(ratio / ideal)} of ideal.` +
-        ` It is expected to take ${expectedText(first)} on ${whole(first.devices)} and ${expectedText(last)} on ${whole(last.devices)}.` +
+        ` It is expected to take ${expectedText(first)} on ${whole(first.devices)} and ${expectedText(last)} on ${whole(last.devices)}${by}.` +
         (best === last ? "" : ` ${whole(best.devices)} devices are the fastest.`),
     ),
   );

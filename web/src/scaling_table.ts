@@ -43,8 +43,8 @@ function columnsOf(all: Devices[]): Column[] {
   return [
     { key: "devices", label: "devices", unit: "count", value: ({ devices }) => devices },
     numberColumn("expected_s", "expected", "s", ({ time_s }) => time_s),
-    numberColumn("expected_low_s", "from", "s", ({ low_s }) => low_s, "nine of ten iterations lie between from and to"),
-    numberColumn("expected_high_s", "to", "s", ({ high_s }) => high_s, "nine of ten iterations lie between from and to"),
+    numberColumn("expected_low_s", "from", "s", ({ low_s }) => low_s, "90 % interval"),
+    numberColumn("expected_high_s", "to", "s", ({ high_s }) => high_s, "90 % interval"),
     rate,
     numberColumn("scaling_efficiency", "efficiency", "share", ({ efficiency }) => efficiency),
     ...optional.filter((column) => rows.some((row) => column.value(row) !== null)),

@@ -156,6 +156,7 @@ export interface ParallelScaling {
   dims: Record<string, number>;
   dtype: string;
   precision?: string; // "bf16 autocast"
+  optimizer?: string; // older documents do not say it
   framework: string;
   calibration: string;
   calibrated_on: string;

@@ -14,6 +14,7 @@ export interface SweepColumn {
   name: string;
   is_number: boolean;
   is_axis: boolean;
+  label?: string; // how the page calls it, where that is not what the name says
   cells: (number | string | null)[]; // unpacked when first asked for, where the sweep is long
   values?: (number | string | null)[]; // each once
   index?: string; // base64 of two bytes for each point: its place in values; without it all points have the first

@@ -14,6 +14,7 @@ export interface SortColumn<Item> {
   unit: Unit | "text";
   value: (item: Item) => number | string | null;
   show?: (item: Item) => HTMLElement; // instead of the value, by which it sorts all the same
+  most?: number; // letters of a text; of longer ones the middle goes, so that the numbers beside them stay in sight
   kind?: string; // a text that is shown whole, as cells of this class
   order?: (item: Item) => number; // by which it is sorted, where that is not the value
   isPicture?: boolean; // nothing that a file could hold, nor an order
@@ -73,7 +74,7 @@ function cell<Item>(column: SortColumn<Item>, item: Item): HTMLElement {
       { class: column.kind, "data-key": column.key },
       column.show?.(item) ?? h("bdi", {}, String(value ?? "")),
     );
-  if (column.unit === "text") return h("td", { "data-key": column.key }, name(String(value ?? ""), 70));
+  if (column.unit === "text") return h("td", { "data-key": column.key }, name(String(value ?? ""), column.most ?? 70));
   const number = typeof value === "number" ? value : null;
   return h(
     "td",

@@ -21,9 +21,9 @@ import {
   renderReproduction,
 } from "./summary_documents";
 import { renderSweep } from "./sweep_summary";
-import { timeKey } from "./totals";
+import { partKey } from "./totals";
 import { format, percent, whole } from "./units";
-import type { Context, View } from "./view";
+import { warningText, type Context, type View } from "./view";
 
 function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
@@ -142,7 +142,7 @@ function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
   const groups = grouped(rows.rows, "bound").filter((group) => group.name !== "");
   if (groups.length === 0 || document.evidence === "predicted") return [];
   const all = iterationOf(document);
-  const time = ({ numbers }: (typeof groups)[number]) => numbers[timeKey(document)] ?? 0;
+  const time = ({ numbers }: (typeof groups)[number]) => numbers[partKey(document)] ?? 0;
   groups.sort((a, b) => time(b) - time(a));
   const shares = groups.map((group) => `${group.name} ${percent(time(group) / (all || 1))}`);
   return [{ label: "rows bound by", value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
@@ -325,11 +325,10 @@ function renderAnswer(context: Context, element: HTMLElement, width: number): vo
 /// What else the document says, below the answer.
 function renderNotes(context: Context, element: HTMLElement): void {
   const { document } = context.part;
-  const warnings = "warnings" in document ? ((document as ProfileDocument).warnings ?? []) : [];
-  for (const warning of warnings)
-    element.append(
-      h("p", { class: "note" }, ...words(`${warning.message ?? ""} [${warning.code ?? ""}]`)),
-    );
+  // Those of convolutions stand beside their times.
+  const hasOwn = document.kind === "convolutions";
+  const warnings = "warnings" in document && !hasOwn ? ((document as ProfileDocument).warnings ?? []) : [];
+  for (const warning of warnings) element.append(h("p", { class: "note" }, ...words(warningText(warning))));
   for (const note of context.part.notes ?? []) element.append(h("p", { class: "note" }, ...words(note)));
   if (document.provenance?.command)
     element.append(h("p", { class: "command" }, h("code", {}, document.provenance.command)));

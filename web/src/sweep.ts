@@ -5,6 +5,7 @@ import { legend } from "./chart";
 import { h, menu } from "./dom";
 import type { SweepAnswers, SweepColumn, SweepDocument } from "./schema";
 import { AskedFront } from "./sweep_asked";
+import { nameOf } from "./sweep_columns";
 import { FrontChart, networkName } from "./sweep_front";
 import { mostSeries, SweepLines } from "./sweep_lines";
 import { SweepMap, type Statistic } from "./sweep_map";
@@ -12,7 +13,7 @@ import { cellText, choices, isMore, outOfMemory, Points, type Reach } from "./sw
 import { goalsText } from "./sweep_summary";
 import { fastestRows, frontTables, mostListedPoints, pointTable } from "./sweep_table";
 import type { Lines } from "./tooltip";
-import { labelOf, whole } from "./units";
+import { whole } from "./units";
 import { remade, type Context, type View } from "./view";
 import { Turns } from "./work";
 
@@ -55,7 +56,7 @@ class SweepViews implements Reach {
   tip(row: number): Lines {
     const shown = [...this.points.axes, ...this.points.results.slice(0, 6)];
     const lines = shown.map((column): [string, string] => [
-      labelOf(column.name),
+      nameOf(column),
       cellText(column, column.cells[row] ?? null),
     ]);
     return this.points.isOutOfMemory(row) ? [[outOfMemory, "it does not fit its device"], ...lines] : lines;
@@ -69,7 +70,7 @@ class SweepViews implements Reach {
     const chosen = h("div", { class: "point" });
     if (speed && axes.length > 0) this.pictures(numeric, speed);
     else this.element.append(h("p", {}, "The points differ in nothing that could be drawn."));
-    this.element.append(chosen, ...frontTables(this.answers, axes));
+    this.element.append(chosen, ...frontTables(this.answers, this.points.document, axes));
     this.list();
     if (axes.length > 1 && speed)
       this.part(this.element, ["hx", "hy", "hz", "hstat", "sfix"], (controls, place) => this.heat(controls, place, speed));
@@ -139,7 +140,7 @@ class SweepViews implements Reach {
           : String(values[0]);
         fixed.set(axis.name, value);
         return menu(
-          labelOf(axis.name),
+          nameOf(axis),
           values.map((each) => ({ value: String(each), label: cellText(axis, each) })),
           value,
           (next) => {
@@ -252,8 +253,8 @@ class SweepViews implements Reach {
     yield;
     const chart = new FrontChart(this.points, x, y, width, this.context.state.get("point"), this, rows);
     yield* chart.draw(({ figure, networks, colors, considered, onFront, hollow }) => {
-      const best = rows && this.answers ? goalsText(this.answers) : `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better`;
-      said.textContent = `${best}: ${whole(onFront)} of ${whole(considered)} points are on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
+      const best = rows && this.answers ? goalsText(this.answers, this.points.document) : `${word(x)} ${nameOf(x)} and ${word(y)} ${nameOf(y)} is better`;
+      said.textContent = `${best}: ${whole(onFront)} of ${whole(considered)} points ${onFront === 1 ? "is" : "are"} on the front${hollow > 0 ? `; ${whole(hollow)} are out of memory and not considered` : ""}`;
       const names = networks.map(networkName);
       const keys = [...(hollow > 0 ? [hollowKey] : []), ...names.map((name) => ({ name, color: colors.of(name) }))];
       place.replaceChildren(figure, keys.length > 1 ? legend(keys) : "");
@@ -275,7 +276,7 @@ class SweepViews implements Reach {
           h(
             "div",
             {},
-            h("dt", {}, labelOf(column.name)),
+            h("dt", {}, nameOf(column)),
             h("dd", { "data-key": column.name }, h("bdi", {}, cellText(column, column.cells[row] ?? null))),
           ),
         );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Pareto front that was asked for on the command line, as columns and rows of the page.
 import type { SweepAnswers, SweepColumn, SweepDocument } from "./schema";
+import { nameOf } from "./sweep_columns";
 
 /// Times of an iteration, by the sample.
 function perSample(column: SweepColumn, samples: SweepColumn): SweepColumn {
@@ -8,7 +9,7 @@ function perSample(column: SweepColumn, samples: SweepColumn): SweepColumn {
     const count = samples.cells[row];
     return typeof cell === "number" && typeof count === "number" && count > 0 ? cell / count : null;
   });
-  return { name: `per_sample_${column.name}`, is_number: true, is_axis: false, cells };
+  return { name: `per_sample_${column.name}`, label: `${nameOf(column)} per sample`, is_number: true, is_axis: false, cells };
 }
 
 export class AskedFront {

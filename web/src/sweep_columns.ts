@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of a long sweep come packed: each value once and which of them a point has, or numbers as bytes.
 import type { Report, SweepColumn, SweepDocument } from "./schema";
+import { labelOf } from "./units";
 
 function bytesOf(base64: string): ArrayBuffer {
   const binary = atob(base64);
@@ -32,11 +33,33 @@ function cellsOf(column: SweepColumn, points: number): SweepColumn["cells"] {
   return cells;
 }
 
+/// Whether any point has one; a packed column is not unpacked for it.
+export function hasCells(column: SweepColumn | undefined): boolean {
+  if (column?.numbers !== undefined) return true;
+  return (column?.values ?? column?.cells ?? []).some((cell) => cell !== null && cell !== "");
+}
+
+export function nameOf({ label, name }: SweepColumn): string {
+  return label ?? labelOf(name);
+}
+
+/// The column of that name as the page calls it.
+export function nameIn({ columns }: SweepDocument, key: string): string {
+  return columns.find(({ name }) => name === key)?.label ?? labelOf(key);
+}
+
+/// Beside expected times the time is the limit, as the tables of the program have it.
+function nameLimits(columns: SweepColumn[]): void {
+  const time = columns.find(({ name }) => name === "time_s");
+  if (time && hasCells(columns.find(({ name }) => name === "expected_s"))) time.label = "limit";
+}
+
 /// Columns that nobody asks for stay packed.
 export function unpackSweeps(report: Report): Report {
   for (const { document } of report.parts) {
     if (document.kind !== "sweep") continue;
     const { columns, points } = document as SweepDocument;
+    nameLimits(columns);
     for (const column of columns) {
       if ((column.cells as unknown) !== undefined) continue;
       let cells: SweepColumn["cells"] | null = null;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points that nothing beats in two goals at once, among all others.
-import { frame, pathOf, type Frame } from "./chart";
+import { frame, pathOf, type Axis, type Frame } from "./chart";
 import { s } from "./dom";
 import { Colors, dash } from "./palette";
 import { roving, withTipAnyhow } from "./roving";
 import type { SweepColumn } from "./schema";
+import { nameOf } from "./sweep_columns";
 import {
   axisOf,
   goal,
@@ -16,7 +17,6 @@ import {
   type Points,
   type Reach,
 } from "./sweep_points";
-import { labelOf } from "./units";
 import { isTurn } from "./work";
 
 const grain = 3; // pixels: of points that lie on each other one is drawn
@@ -33,6 +33,14 @@ export interface Front {
 /// How networks are called in a legend.
 export function networkName(network: Cell): string {
   return String(network ?? "on the front");
+}
+
+/// The best points are the extreme ones: they must not lie on the edge. A logarithmic axis has room already.
+function withRoom(axis: Axis): Axis {
+  if (axis.isLog) return axis;
+  const [from, to] = axis.domain;
+  const room = 0.04 * (to > from ? to - from : Math.abs(to) || 1);
+  return { ...axis, domain: [from - room, to + room], isExact: true };
 }
 
 export class FrontChart {
@@ -62,12 +70,12 @@ export class FrontChart {
       up.see(b);
       (points.isOutOfMemory(row) ? this.tooLarge : this.rows).push(row);
     }
-    const title = `The best of ${labelOf(x.name)} and ${labelOf(y.name)}`;
+    const title = `The best of ${nameOf(x)} and ${nameOf(y)}`;
     this.drawn = frame(
       title,
       { width: this.width, height: 360 },
-      axisOf(points, x, across, false),
-      axisOf(points, y, up, true),
+      withRoom(axisOf(points, x, across, false)),
+      withRoom(axisOf(points, y, up, true)),
     );
     yield* this.others();
     // Two networks are no alternatives to each other: each has its own front.

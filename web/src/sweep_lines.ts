@@ -6,8 +6,8 @@ import { s } from "./dom";
 import { Colors, dash } from "./palette";
 import { roving, withTipAnyhow } from "./roving";
 import type { SweepColumn } from "./schema";
+import { nameOf } from "./sweep_columns";
 import { axisOf, cellText, mostDots, numberAt, Range, type Points, type Reach } from "./sweep_points";
-import { labelOf } from "./units";
 import { isTurn } from "./work";
 
 export const mostSeries = 24;
@@ -47,7 +47,7 @@ export class SweepLines {
     yield* this.split(model, all);
     const { shown, order } = this.chosen(all);
     const drawn = frame(
-      `${labelOf(this.y.name)} over ${labelOf(this.x.name)}`,
+      `${nameOf(this.y)} over ${nameOf(this.x)}`,
       { width: this.width, height: 360 },
       axisOf(this.points, this.x, this.across, false),
       axisOf(this.points, this.y, this.up, true),
@@ -124,7 +124,7 @@ export class SweepLines {
       { length: fewSeries },
       (_, i) => sorted[Math.round((i * (sorted.length - 1)) / (fewSeries - 1))] as Series,
     );
-    return { shown, order: labelOf((only ?? this.y).name) };
+    return { shown, order: nameOf(only ?? this.y) };
   }
 
   /// From the least to the most of all lines, wherever they have a point.
@@ -175,7 +175,7 @@ export class SweepLines {
   }
 
   private spoken(row: number): string {
-    const text = (column: SweepColumn) => `${labelOf(column.name)} ${cellText(column, column.cells[row] ?? null)}`;
+    const text = (column: SweepColumn) => `${nameOf(column)} ${cellText(column, column.cells[row] ?? null)}`;
     return `${this.nameOf(row)}: ${text(this.x)}, ${text(this.y)}`;
   }
 }

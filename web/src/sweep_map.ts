@@ -6,9 +6,10 @@ import { h, s } from "./dom";
 import { shade } from "./palette";
 import { cornerOf, roving } from "./roving";
 import type { SweepColumn } from "./schema";
+import { nameOf } from "./sweep_columns";
 import { cellText, numberAt, outOfMemory, Range, type Cell, type Points, type Reach } from "./sweep_points";
 import { hideTip, showTip, type Lines } from "./tooltip";
-import { format, labelOf, unitOf } from "./units";
+import { format, unitOf } from "./units";
 import { isTurn } from "./work";
 
 const left = 118; // for the names of the lines
@@ -127,7 +128,7 @@ export class SweepMap {
     const height = Math.max(4, Math.min(34, Math.floor(tallest / this.up.count)));
     const cellWidth = (this.width - left - 10) / this.across.count;
     const all = height * this.up.count;
-    const title = `${labelOf(z.name)} over ${labelOf(x.name)} and ${labelOf(y.name)}`;
+    const title = `${nameOf(z)} over ${nameOf(x)} and ${nameOf(y)}`;
     const svg = s("svg", {
       viewBox: `0 0 ${this.width} ${all + below}`,
       width: this.width,
@@ -175,7 +176,7 @@ export class SweepMap {
     return h(
       "div",
       { class: "scale-row" },
-      this.range.isEmpty ? "" : scaleBar(shade, (share) => format(at(share), unit)),
+      this.range.isEmpty ? "" : scaleBar(shade, (share) => format(at(share), unit), this.width),
       hasHollow && h("span", { class: "dim" }, `hollow: ${outOfMemory}`),
     );
   }
@@ -188,8 +189,8 @@ export class SweepMap {
       if (cell.rows.length === 1) return this.reach.tip(cell.row);
       const number = (row: number | undefined) => format(numberAt(z, row ?? 0), unit);
       return [
-        [labelOf(x.name), this.across.name(x, column)],
-        [labelOf(y.name), this.up.name(y, line)],
+        [nameOf(x), this.across.name(x, column)],
+        [nameOf(y), this.up.name(y, line)],
         ["points", String(cell.rows.length)],
         ["least", number(cell.rows[0])],
         ["median", number(cell.rows[(cell.rows.length - 1) >> 1])],
@@ -204,7 +205,7 @@ export class SweepMap {
     this.spoken.set(
       mark,
       () =>
-        `${labelOf(x.name)} ${this.across.name(x, column)}, ${labelOf(y.name)} ${this.up.name(y, line)}: ${title()}`,
+        `${nameOf(x)} ${this.across.name(x, column)}, ${nameOf(y)} ${this.up.name(y, line)}: ${title()}`,
     );
   }
 
@@ -229,11 +230,11 @@ export class SweepMap {
         ),
       );
     svg.append(
-      s("text", { x: left + (this.width - left) / 2, y: all + 38, "text-anchor": "middle", class: "axis" }, labelOf(x.name)),
+      s("text", { x: left + (this.width - left) / 2, y: all + 38, "text-anchor": "middle", class: "axis" }, nameOf(x)),
       s(
         "text",
         { transform: `translate(12,${all / 2}) rotate(-90)`, "text-anchor": "middle", class: "axis" },
-        labelOf(y.name),
+        nameOf(y),
       ),
     );
   }

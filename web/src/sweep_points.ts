@@ -2,9 +2,9 @@
 // The points of a sweep as the views ask for them: by column and row, and which of them nothing beats.
 import type { Axis } from "./chart";
 import type { SweepColumn, SweepDocument } from "./schema";
-import { placesOf } from "./sweep_columns";
+import { nameOf, placesOf } from "./sweep_columns";
 import type { Lines } from "./tooltip";
-import { format, labelOf, unitOf } from "./units";
+import { format, unitOf } from "./units";
 import { isTurn } from "./work";
 
 export const mostDots = 3000;
@@ -109,7 +109,7 @@ export function numberAt(column: SweepColumn, row: number): number | null {
 }
 
 export function choices(columns: SweepColumn[]): { value: string; label: string }[] {
-  return columns.map((column) => ({ value: column.name, label: labelOf(column.name) }));
+  return columns.map((column) => ({ value: column.name, label: nameOf(column) }));
 }
 
 /// Least and most of numbers that are seen one after the other.
@@ -139,7 +139,7 @@ export function axisOf(points: Points, column: SweepColumn, range: Range, fromZe
     : isLog
       ? [range.least / room, range.most * room]
       : [fromZero ? Math.min(0, range.least) : range.least, fromZero ? Math.max(0, range.most) : range.most];
-  const axis: Axis = { label: labelOf(column.name), unit: unitOf(column.name), isLog, domain, isExact: !fromZero };
+  const axis: Axis = { label: nameOf(column), unit: unitOf(column.name), isLog, domain, isExact: !fromZero };
   // Sizes that were asked for are better ticks than round numbers that were not.
   if (values.length <= mostNamedTicks)
     axis.at = values.flatMap((value) => (typeof value === "number" ? [value] : []));

@@ -2,6 +2,7 @@
 // The answer of a sweep in words: how many points, the fastest of them, and what was asked of them.
 import { h, words } from "./dom";
 import type { Part, SweepAnswers, SweepColumn, SweepDocument, SweepPoint } from "./schema";
+import { nameIn, nameOf } from "./sweep_columns";
 import { format, labelOf, percent, unitOf, whole } from "./units";
 
 /// The fastest and the slowest point of each network, with what tells them apart.
@@ -27,7 +28,7 @@ function extremes(document: SweepDocument, axes: SweepColumn[]): string[] {
     best.set(key, [value > at(known[0]) ? row : known[0], value < at(known[1]) ? row : known[1]]);
   });
   const point = (row: number) =>
-    `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${labelOf(axis.name)} ${cell(axis, row)}`).join(", ")})`;
+    `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${nameOf(axis)} ${cell(axis, row)}`).join(", ")})`;
   return [...best].map(
     ([name, [most, least]]) =>
       `${name === "" ? "" : `${name}: `}fastest ${point(isRate ? most : least)}, slowest ${point(isRate ? least : most)}`,
@@ -64,13 +65,13 @@ function knots(answers: SweepAnswers, axes: SweepColumn[]): string[] {
 }
 
 /// What was asked on the command line, in a sentence each.
-function answersOf(answers: SweepAnswers, axes: SweepColumn[]): string[] {
+function answersOf(answers: SweepAnswers, document: SweepDocument, axes: SweepColumn[]): string[] {
   const lines: string[] = [];
   const of = (model: string | null | undefined) => (model && axes.some(({ name }) => name === "model") ? `${model}: ` : "");
   if (answers.pareto) {
-    const goals = goalsText(answers);
+    const goals = goalsText(answers, document);
     for (const { model, considered, points } of answers.pareto.fronts)
-      lines.push(`${of(model)}${whole(points.length)} of ${whole(considered)} points are on the Pareto front of ${goals}: no other point dominates them.`);
+      lines.push(`${of(model)}${whole(points.length)} of ${whole(considered)} points ${points.length === 1 ? "is" : "are"} on the Pareto front of ${goals}: no other point dominates them.`);
   }
   lines.push(...knots(answers, axes));
   for (const { model, best, nearest, points, satisfying } of answers.best_under?.networks ?? []) {
@@ -87,15 +88,15 @@ function answersOf(answers: SweepAnswers, axes: SweepColumn[]): string[] {
   return lines;
 }
 
-/// "least expected per sample and most samples per second".
-export function goalsText({ pareto }: SweepAnswers): string {
-  const goals = (pareto?.goals ?? []).map(({ column, better, per_sample }) => `${better === "more" ? "most" : "least"} ${labelOf(column)}${per_sample ? " per sample" : ""}`);
+/// "least limit per sample and most samples per second".
+export function goalsText({ pareto }: SweepAnswers, document: SweepDocument): string {
+  const goals = (pareto?.goals ?? []).map(({ column, better, per_sample }) => `${better === "more" ? "most" : "least"} ${nameIn(document, column)}${per_sample ? " per sample" : ""}`);
   return goals.length < 2 ? (goals[0] ?? "") : `${goals.slice(0, -1).join(", ")} and ${goals.at(-1)}`;
 }
 
 function sizeOf(axis: SweepColumn): string {
   const values = [...new Set(axis.cells)].filter((cell) => cell !== null && cell !== "");
-  return `${whole(values.length)} values of ${labelOf(axis.name)}`;
+  return `${whole(values.length)} values of ${nameOf(axis)}`;
 }
 
 export function renderSweep(part: Part, document: SweepDocument, element: HTMLElement): void {
@@ -107,6 +108,6 @@ export function renderSweep(part: Part, document: SweepDocument, element: HTMLEl
   const rest = [failed > 0 ? ` ${whole(failed)} failed.` : "", small > 0 ? ` ${whole(small)} are out of memory.` : ""].join("");
   const of = axes.length > 0 ? `: ${axes.map(sizeOf).join(", ")}` : "";
   element.append(h("p", { class: "lead" }, ...words(`${whole(document.points)} ${document.points === 1 ? "point" : "points"}${of}.${rest}`)));
-  const lines = [...extremes(document, axes), ...(part.answers ? answersOf(part.answers, axes) : [])];
+  const lines = [...extremes(document, axes), ...(part.answers ? answersOf(part.answers, document, axes) : [])];
   element.append(h("ul", { class: "answers" }, ...lines.map((line) => h("li", {}, ...words(line)))));
 }

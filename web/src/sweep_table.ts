@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points of a sweep as tables: all of few, the fastest of many, and those of the fronts that were asked for.
 import { h, words } from "./dom";
-import type { SweepAnswers, SweepColumn, SweepPoint } from "./schema";
+import type { SweepAnswers, SweepColumn, SweepDocument, SweepPoint } from "./schema";
 import { sortableTable, type SortColumn, type Sorting } from "./sortable";
+import { hasCells, nameIn, nameOf } from "./sweep_columns";
 import { cellText, numberAt, type Points, type Reach } from "./sweep_points";
 import { goalsText } from "./sweep_summary";
-import { format, labelOf, unitOf, whole } from "./units";
+import { format, unitOf, whole } from "./units";
 import { isTurn } from "./work";
 
 export const mostListedPoints = 300;
@@ -48,28 +49,19 @@ const heads = new Map([
   ["expected_low_s", "from"],
   ["expected_high_s", "to"],
   ["samples_per_s", "samples/s"],
-  ["time_s", "limit"],
 ]);
-
-/// Whether any point has one; a packed column is not unpacked for it.
-function hasCells(column: SweepColumn): boolean {
-  if (column.numbers !== undefined) return true;
-  return (column.values ?? column.cells).some((cell) => cell !== null && cell !== "");
-}
 
 /// What varies, what it gives, and what somebody made a column of.
 function columnsOf(points: Points): SortColumn<number>[] {
   const behind = points.document.columns.findIndex((column) => column.name === "error");
   const derived = behind < 0 ? [] : points.document.columns.slice(behind + 1);
   const results = shownResults.flatMap((name) => points.document.columns.find((column) => column.name === name) ?? []);
-  const expected = points.column("expected_s");
-  const hasExpected = expected !== undefined && hasCells(expected);
   const shown = [...points.axes, ...[...results, ...derived].filter((column) => !points.axes.includes(column) && hasCells(column))];
   return [
     ...shown.map(
       (column): SortColumn<number> => ({
         key: column.name,
-        label: column.name === "time_s" && !hasExpected ? "time" : (heads.get(column.name) ?? labelOf(column.name)),
+        label: heads.get(column.name) ?? nameOf(column),
         unit: column.is_number ? unitOf(column.name) : "text",
         value: (row) => column.cells[row] ?? null,
       }),
@@ -87,7 +79,7 @@ export function pointTable(points: Points, rows: number[], sorting: Sorting, rea
 const mostOfFront = 24;
 
 /// The points of each front, evenly from one end to the other.
-export function frontTables(answers: SweepAnswers | undefined, axes: SweepColumn[]): HTMLElement[] {
+export function frontTables(answers: SweepAnswers | undefined, document: SweepDocument, axes: SweepColumn[]): HTMLElement[] {
   if (!answers?.pareto) return [];
   const goals = answers.pareto.goals.map(({ column }) => column);
   return answers.pareto.fronts.flatMap(({ model, points }) => {
@@ -106,14 +98,14 @@ export function frontTables(answers: SweepAnswers | undefined, axes: SweepColumn
     const part = count < points.length ? `, ${whole(count)} of ${whole(points.length)} points, evenly spread` : "";
     const of = model && axes.some(({ name }) => name === "model") ? `${model}: ` : "";
     return [
-      h("h3", {}, ...words(`${of}Pareto front of ${goalsText(answers)}${part}`)),
+      h("h3", {}, ...words(`${of}Pareto front of ${goalsText(answers, document)}${part}`)),
       h(
         "div",
         { class: "wide short", "aria-label": "Pareto front" },
         h(
           "table",
           { class: "small asked-front" },
-          h("thead", {}, h("tr", {}, ...keys.map((key) => h("th", { class: isNumber(key) ? "n" : undefined }, labelOf(key))))),
+          h("thead", {}, h("tr", {}, ...keys.map((key) => h("th", { class: isNumber(key) ? "n" : undefined }, nameIn(document, key))))),
           h(
             "tbody",
             {},

@@ -6,7 +6,7 @@ import { exportable } from "./export";
 import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
 import { isProfile } from "./schema";
 import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
-import { restsOf } from "./totals";
+import { atTheSameTime, restsOf } from "./totals";
 import { format, whole } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -172,9 +172,14 @@ class LayerTable {
     const { document } = this.context.part;
     const isAll = matching === this.rows.rows.length;
     const left = isProfile(document) && isAll ? restsOf(document, this.rows, this.rows.main.key) : [];
-    const what = left.length === 1 ? left[0]?.to : "idle time";
-    const seconds = left.reduce((all, part) => all + part.time_s, 0);
-    const rest = left.length > 0 ? `; ${format(seconds, "s")} of ${what} belong to no row` : "";
+    // Kernels that ran at the same time take less of the iteration than of their own time.
+    const both = left.filter(({ to }) => to === atTheSameTime).reduce((all, part) => all - part.time_s, 0);
+    const outside = left.filter(({ to }) => to !== atTheSameTime);
+    const what = outside.length === 1 ? outside[0]?.to : "idle time";
+    const seconds = outside.reduce((all, part) => all + part.time_s, 0);
+    const rest =
+      (both > 0 ? `, ${format(both, "s")} of it ${atTheSameTime}` : "") +
+      (outside.length > 0 ? `; ${format(seconds, "s")} of ${what} belong to no row` : "");
     const order = this.context.state.get("sort") === "" ? "; in the order of the run, a click on a heading sorts" : "";
     this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}${order}`;
   }

@@ -18,9 +18,10 @@ import {
   type Row,
   type RowSet,
 } from "./rows";
-import { isProfile } from "./schema";
+import { isProfile, type Document } from "./schema";
 import { withTip, type Lines } from "./tooltip";
 import { restsOf, type TimePart } from "./totals";
+import { timesByType } from "./types_of_kernels";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -67,7 +68,7 @@ function barRow(
   bar.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
   bar.style.setProperty(
     "--swatch",
-    key === "op" ? context.types.of(group.name) : new Colors().of(group.name),
+    key === "op" ? context.types.of(group.kind ?? group.name) : new Colors().of(group.name),
   );
   // Of time, the part that waits is hatched.
   const stall = metric.key === "time_s" ? (group.numbers.stall_time_s ?? 0) : 0;
@@ -84,11 +85,11 @@ function barRow(
     h("span", { class: "bar-value" }, format(value, metric.unit)),
     h("span", { class: "bar-share" }, all > 0 ? percent(value / all) : ""),
   );
-  withTip(row, group.name, () => [...tipOf(group.numbers, rows), ["rows", String(group.rows.length)]]);
+  withTip(row, group.name, () => [...tipOf(group.numbers, rows), ["rows", group.rows.length > 0 ? String(group.rows.length) : ""]]);
   if (key === "layer") marks.add(row, { layer: group.name });
   else
     row.addEventListener("click", () =>
-      context.state.set("find", group.name === "" ? "" : `${groupLabels[key]}:${group.name.split(" ")[0]}`),
+      context.state.set("find", group.name === "" ? "" : `${groupLabels[key]}:${(group.kind ?? group.name).split(" ")[0]}`),
     );
   return row;
 }
@@ -108,15 +109,21 @@ function restRow({ to, time_s }: TimePart, metric: Metric, most: number, all: nu
   );
 }
 
+/// Time by type is that of the first screen, whatever the rows are called by.
+function groupsOf(document: Document, rows: RowSet, key: GroupKey, metric: Metric): Group[] {
+  if (key !== "op" || metric.key !== "time_s" || !isProfile(document) || document.kind !== "trace") return grouped(rows.rows, key);
+  return timesByType(document, rows).map(({ name, kind, time_s }) => ({ name, kind, rows: [], numbers: { time_s } }));
+}
+
 function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement): void {
   const metric = chosenMetric(context, rows);
   const key = (rows.groups.find((each) => each === context.state.get("by")) ??
     rows.groups[0] ??
     "layer") as GroupKey;
-  const groups = grouped(rows.rows, key);
+  const { document } = context.part;
+  const groups = groupsOf(document, rows, key, metric);
   const value = (group: Group) => valueOf(group.numbers, metric) ?? 0;
   groups.sort((a, b) => value(b) - value(a));
-  const { document } = context.part;
   const all =
     (metric.key === "time_s" || metric.key === "step_time_s") && isProfile(document)
       ? iterationOf(document)

@@ -2,7 +2,7 @@
 // What a view gets, and how it is made again when what it shows has changed.
 import type { Links } from "./links";
 import type { RowSet } from "./rows";
-import type { Part, Report } from "./schema";
+import type { Part, Report, Warning } from "./schema";
 import type { State } from "./state";
 import type { Colors } from "./palette";
 
@@ -23,6 +23,11 @@ export interface View {
   fits(context: Context): boolean;
   /// Fills its element. `width` is the room it has.
   render(context: Context, element: HTMLElement, width: number): void;
+}
+
+/// "the machine was busy [busy-machine]".
+export function warningText({ message, code }: Warning): string {
+  return [message ?? "", code ? `[${code}]` : ""].filter((each) => each !== "").join(" ");
 }
 
 /// Calls `make` now and whenever one of the keys changes; it fills the element anew.
