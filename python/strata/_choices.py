@@ -2,9 +2,10 @@
 """What predict returns of several machines and of many devices."""
 from __future__ import annotations
 
-from typing import Optional, Tuple
+import re
+from typing import List, Optional, Tuple
 
-from ._results import RESULTS, Record, Result, time_text
+from ._results import RESULTS, Record, Result, Row, time_text
 
 
 class MachineChoice(Result):
@@ -102,12 +103,23 @@ class ParallelChoice(ParallelPrediction):
     _columns = ("strategy", "time_s", "memory_bytes", "fits", "why_it_loses")
 
 
+def _part_column(name: str) -> str:
+    """The document names parts of the time for people: "time_tensor parallel collectives" becomes
+    "time_tensor_parallel_collectives_s", a column as all others are."""
+    if not name.startswith("time_") or name.endswith("_s"):
+        return name
+    return re.sub(r"\W+", "_", name) + "_s"
+
+
 class ParallelScaling(Result):
     """What predict returns of several numbers of devices: a row for each."""
 
     _rows_in = "rows"
     _columns = ("devices", "strategy", "expected_time_s", "samples_per_s", "scaling_efficiency", "memory_bytes",
                 "reason")
+
+    def table(self, name: str) -> List[Row]:
+        return [{_part_column(column): value for column, value in row.items()} for row in super().table(name)]
 
     @property
     def best(self) -> Optional[Record]:

@@ -92,7 +92,7 @@ class Record(Mapping):
             raise AttributeError(f"no '{name}'; there are: {', '.join(self._document)}") from None
 
     def __dir__(self) -> List[str]:
-        return [*super().__dir__(), *self._document]
+        return sorted({*super().__dir__(), *self._document})
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._document!r})"

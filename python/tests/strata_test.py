@@ -119,6 +119,13 @@ class Results(unittest.TestCase):
         scaling = strata.predict(network, on="2xh200", devices=[1, 2], batch=8)
         self.assertEqual([row["devices"] for row in scaling.rows], [1, 2])
         self.assertIn(scaling.time_s, [row["expected_time_s"] for row in scaling.rows])
+        self.assertIn("time_compute_s", scaling.rows[0])
+        for column in [*scaling.rows[0], *scaling.rows[1], *auto.rows[0]]:
+            self.assertRegex(column, r"^\w+$", "columns are names")
+        parts = sum(value for column, value in scaling.rows[1].items() if column.startswith("time_"))
+        self.assertAlmostEqual(parts, scaling.rows[1]["expected_time_s"])
+        for result in (choice, split, auto, scaling):
+            self.assertEqual(len(dir(result)), len(set(dir(result))), "every name once")
         frames = types.SimpleNamespace(DataFrame=lambda rows: ("frame", rows))
         for result, kind in ((choice, strata.MachineChoice), (split, strata.ParallelPrediction),
                              (auto, strata.ParallelChoice), (scaling, strata.ParallelScaling)):
