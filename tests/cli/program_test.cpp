@@ -56,7 +56,9 @@ TEST(Program, mistakes_exit_2_with_one_clear_line) {
   const std::vector<Mistake> mistakes = {
       {{"shwo"}, "no command named 'shwo'; did you mean show?", program},
       {{"help", "shwo"}, "no command or topic named 'shwo'; did you mean show?", help},
-      {{"help", "machnies"}, "no command or topic named 'machnies'; did you mean machines?", help},
+      {{"help", "machnies"},
+       "no command or topic named 'machnies'; did you mean machines, machine?",
+       help},
       {{"version"}, "no command named 'version'; see strata help version", program},
       {{"tutorial"}, "no command named 'tutorial'; see strata help tutorial", program},
       {{"--colr", "never"}, "unknown flag --colr; did you mean --color?", program},
