@@ -232,6 +232,10 @@ TEST(Input, that_is_a_pipe_or_a_device_is_refused_where_a_file_is_needed) {
           << outcome.err;
     }
   }
+  // A profile may be a pipe, as it is read once; a device has no end.
+  const Outcome endless = run({"report", "/dev/zero"}, {.folder = folder.path()});
+  EXPECT_EQ(endless.exit_code, 2);
+  EXPECT_NE(endless.err.find("expected a file, got a device"), endless.err.npos) << endless.err;
 }
 
 /// Becomes a process that can start no thread, whoever runs it.

@@ -411,6 +411,7 @@ std::string profile_file_text(const fs::path& path) {
   const fs::file_status status = fs::status(path, problem);
   if (!fs::exists(status)) fail(ErrorKind::input, "no such file");
   if (fs::is_directory(status)) fail(ErrorKind::input, "is a folder, not a file");
+  if (fs::is_character_file(status)) fail(ErrorKind::input, "expected a file, got a device");
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(ErrorKind::input, "cannot be read");
   std::string text;
