@@ -48,8 +48,8 @@ TEST(Capture, a_program_that_crashes_leaves_its_records) {
   for (const auto& [how, code] : {std::pair{"abort", 134}, {"segv", 139}, {"_exit", 5}}) {
     const TemporaryFolder folder;
     // What was handed over is there; the rest of a tenth of a second may not be.
-    const Outcome outcome = capture(folder, {"-o", "a.sqlite", "--", fake_program, "--seconds",
-                                             "0.3", "--rate", "2000", "--then", how});
+    const Outcome outcome = capture(folder, {"-o", "a.sqlite", "--", fake_program, "--seconds", "1",
+                                             "--rate", "2000", "--then", how});
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
     EXPECT_NE(outcome.err.find("without cleaning up"), std::string::npos) << outcome.err;
     EXPECT_GT(kernels_in(folder.path() / "a.sqlite"), 100U);
