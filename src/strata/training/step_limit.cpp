@@ -62,7 +62,7 @@ std::int64_t least_steps(const BoundGraph& bound, const TrainingOptions& options
 void require_few_steps(std::int64_t steps) {
   if (steps <= most_steps) return;
   fail(ErrorKind::usage,
-       "the iteration has at least {} steps, and at most {} are laid out, which take 2 GB: ask for "
+       "the iteration has at least {} steps, and at most {} are planned, which take 2 GB: ask for "
        "a "
        "shorter sequence (--seq), fewer micro-batches (--micro-batches), or a smaller network",
        steps, most_steps);

@@ -47,7 +47,7 @@ TEST(StepLimit, says_the_number_and_what_to_change_before_it_lays_out_anything) 
     ADD_FAILURE() << "laid out";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(std::string(error.what()).find("steps, and at most 1000000 are laid out"),
+    EXPECT_NE(std::string(error.what()).find("steps, and at most 1000000 are planned"),
               std::string::npos)
         << error.what();
     EXPECT_NE(std::string(error.what()).find("--seq"), std::string::npos);
