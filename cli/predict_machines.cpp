@@ -195,9 +195,10 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const std::s
   });
   std::string text = printable(network);
   if (const PredictionSummary* of = summary_of(answers)) {
-    text += fmt::format(", one {}, {} samples, {}, {}",
+    text += fmt::format(", one {}, {} sample{}, {}, {}",
                         of->training.inference ? "inference pass" : "training iteration",
-                        of->totals.samples, printable(of->profile.subject.setup_or_dtype()),
+                        of->totals.samples, of->totals.samples == 1 ? "" : "s",
+                        printable(of->profile.subject.setup_or_dtype()),
                         of->expected ? of->expected->framework : "limits only");
   }
   return fmt::format(

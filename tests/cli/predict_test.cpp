@@ -180,6 +180,11 @@ TEST(Predict, names_each_machine_once) {
       << outcome.err;
 }
 
+TEST(Predict, of_several_machines_one_sample_is_no_samples) {
+  const Outcome one = run({"predict", "lenet5", "--batch", "1", "--on", "h200,l4"});
+  EXPECT_NE(one.out.find(", one training iteration, 1 sample, "), one.out.npos) << one.out;
+}
+
 TEST(Predict, a_network_that_does_nothing_takes_no_time) {
   const TemporaryFolder folder;
   const auto path = folder.file(

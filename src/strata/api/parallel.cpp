@@ -88,7 +88,7 @@ std::string units_text(const std::vector<std::string>& names, const LayerChunk& 
 
 /// What `predict` of one device is asked with for the same iteration. Nothing: there are several
 /// devices, or it is asked with nothing like that: scores alone are recomputed; or it has more
-/// steps than are laid out for one number.
+/// steps than are planned for one number.
 std::optional<TrainingOptions> asked_of_one_device(const Strategy& strategy,
                                                    StrategyPlanner& planner) {
   constexpr std::int64_t most_units = 10'000;

@@ -9,9 +9,10 @@
 
 namespace strata {
 
-/// What stood out in a recording, of the document that `strata trace --json` wrote of it: of its
-/// process with the most kernel time, whose rows are the document's. Nothing: it is no such
-/// document. A finding that this version does not know is left out. Errors (input) name the field.
+/// Reads the findings of a recording from the document that `strata trace --json` wrote. They are
+/// those of the process with the most kernel time, whose rows the document has. Nothing: it is no
+/// such document. A finding that this version does not know is left out. Errors (input) name the
+/// field.
 std::optional<std::vector<ProfileFinding>> recorded_findings(std::string_view json_text);
 
 }  // namespace strata

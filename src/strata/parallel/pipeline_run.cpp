@@ -15,7 +15,7 @@ constexpr std::int64_t most_tasks = 4'000'000;
 /// And so many with events, of which a task makes three of about a hundred bytes.
 constexpr std::int64_t most_tasks_with_events = 1'000'000;
 
-/// Of a period: what sums of many times leave.
+/// Sums of many times that should be equal differ by less than this share of a period.
 constexpr double rounding = 1e-9;
 
 bool is_near(double a, double b, double period_s) { return std::abs(a - b) <= rounding * period_s; }

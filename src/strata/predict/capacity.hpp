@@ -60,7 +60,8 @@ struct Slicing {
 };
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes);
 
-/// What slices may take beside rows of so many bytes: never nothing.
+/// Slices may take so many bytes beside rows of `rows_bytes`; at least one, as sizes are divided by
+/// it.
 inline std::int64_t room_for_slices(std::int64_t rows_bytes, std::int64_t capacity_bytes) {
   return std::max<std::int64_t>(
       {capacity_bytes - rows_bytes, capacity_bytes - capacity_bytes / 2, 1});

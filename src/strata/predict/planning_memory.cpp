@@ -11,8 +11,9 @@ std::size_t planned_length(const Program& program) {
 }
 
 std::int64_t planning_bytes(const Program& program) {
-  // Of the program, its list of accesses, two planners, a schedule and the results of all steps;
-  // counted, and fitted to predictions of recurrent networks, transformers and networks in parts.
+  // They hold the program, its list of accesses, two planners, a schedule and the results of all
+  // steps. Counted, and fitted to predictions of recurrent networks, transformers and networks in
+  // parts.
   constexpr std::int64_t of_step = 700, of_use = 180, of_value = 120;
   return of_step * static_cast<std::int64_t>(program.steps.size()) +
          of_use * static_cast<std::int64_t>(program.uses.size()) +

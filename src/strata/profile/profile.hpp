@@ -96,16 +96,16 @@ struct ProfileRow {
   /// What its FLOP at their peak or its bytes at their bandwidth take, whichever is longer
   /// (set_roofs in roofline/). Nothing: no machine is known.
   std::optional<double> roof_s = {};
-  /// What the outermost memory moved while it ran, as a counter there would see it; its own bytes
-  /// (totals) are loaded ahead of it and written back after it. Nothing: not predicted.
+  /// The outermost memory moved these bytes while it ran, as a counter there would see it; its own
+  /// bytes (totals) are loaded ahead of it and written back after it. Nothing: not predicted.
   std::optional<MovedBytes> moved = {};
   /// Most of the on-chip memory that is in use while it runs; nothing: not predicted.
   std::optional<std::int64_t> peak_on_chip_bytes = {};
   std::optional<ExpectedRow> expected = {};   ///< nothing: no framework is asked for
   std::vector<double> samples_s = {};         ///< measured between marks, one per iteration
   std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
-  /// Of a recorded step in which kernels ran at the same time: the row's part of the step, each
-  /// moment shared equally by what ran in it. Nothing: the row's time.
+  /// The row's part of a recorded step in which kernels ran at the same time: each moment is shared
+  /// equally by what ran in it. Nothing: it is the row's time.
   std::optional<double> step_s = {};
 
   /// The samples whose median is the row's time.

@@ -64,7 +64,7 @@ bool varies(const SweepColumn& column) {
                      [&](const std::string& text) { return text != column.texts.front(); });
 }
 
-/// Of every machine but that of the fastest point its own fastest, in that order: which to take.
+/// The fastest point of every machine but that of the fastest of all, the faster ones first.
 std::vector<std::size_t> best_of_other_machines(const SweepTable& table,
                                                 const NetworkRows& network) {
   const SweepColumn* machines = table.find("machine");

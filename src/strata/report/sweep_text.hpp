@@ -9,7 +9,7 @@
 
 namespace strata {
 
-/// What a sweep found, on one screen: the fastest and the slowest point of each network, the best
+/// The answer of a sweep on one screen: the fastest and the slowest point of each network, the best
 /// of each machine, and what capacity buys.
 std::string to_text(const SweepTable& table, const TextStyle& style);
 

@@ -34,7 +34,7 @@ class Iteration {
       if (round > 0) builder_.values.forget_features();
       run_forward();
       if (!builder_.options.inference) run_backward();
-      // What was laid out once tells what all rounds come to.
+      // The counts of one round tell those of all.
       if (round == 0)
         require_few_steps(static_cast<std::int64_t>(builder_.writer.step_count()), rounds);
     }

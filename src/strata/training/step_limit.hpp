@@ -4,7 +4,7 @@
 #include "strata/training/program.hpp"
 
 /// Files of strangers may ask for sequences and micro-batches that no memory holds. Steps are
-/// counted before they are laid out.
+/// counted before they are made.
 namespace strata {
 
 /// A step takes 1 to 2 kB while its plan is searched (predict/planning_memory.hpp), so that the

@@ -44,7 +44,7 @@ TEST(StepLimit, says_the_number_and_what_to_change_before_it_lays_out_anything) 
   const BoundGraph bound = bind_graph(graph, {{"batch", 1}, {"seq", 50'000'000}});
   try {
     make_program(bound, {});
-    ADD_FAILURE() << "laid out";
+    ADD_FAILURE() << "planned";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_NE(std::string(error.what()).find("steps, and at most 1000000 are planned"),
@@ -70,7 +70,7 @@ TEST(StepLimit, counts_the_steps_of_all_micro_batches_after_the_first) {
   const auto of_one = static_cast<std::int64_t>(make_program(bound).steps.size());
   try {
     make_program(bound, options);
-    ADD_FAILURE() << "laid out";
+    ADD_FAILURE() << "planned";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_NE(std::string(error.what()).find("--micro-batches"), std::string::npos);

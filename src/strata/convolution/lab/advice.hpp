@@ -65,7 +65,7 @@ struct ConvAdvice {
   std::string recommendation;  ///< one line; empty when nothing is measured
 };
 
-/// What makes times doubtful: other programs on the machine, samples that scatter.
+/// A reason to doubt the times: other programs ran on the machine, or the samples scatter.
 struct ConvWarning {
   std::string code;  ///< "busy-machine", "scattered-times"
   std::string message;

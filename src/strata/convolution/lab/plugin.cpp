@@ -159,7 +159,7 @@ const strata_conv_plugin_description& description_in(void* library) {
   return *plugin;
 }
 
-/// What every run asks first, of a small convolution.
+/// Calls the functions that every run calls first, with a small convolution.
 void ask_all(const strata_conv_plugin_description& plugin) {
   const strata_conv_problem problem = plain_problem(
       {.shape = {.batch = 1, .channels = 4, .height = 8, .width = 8, .filters = 4}}, false);

@@ -50,7 +50,7 @@ struct ConvCell {
   std::optional<HostTransfers> transfers;
   std::optional<ConvEfficiencies> efficiencies;  ///< nothing: not asked for
   std::optional<double> clock_hz;                ///< right after the samples
-  /// Of the processors' time, what other programs had meanwhile; nothing: nobody looked.
+  /// The share of the processors' time that other programs had meanwhile; nothing: nobody looked.
   std::optional<double> others_share = {};
 
   bool is_timed() const { return !samples_s.empty(); }

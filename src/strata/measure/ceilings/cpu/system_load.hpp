@@ -28,8 +28,8 @@ struct SystemLoad {
 /// `root` is "/" but in tests.
 SystemLoad system_load_now(const std::filesystem::path& root, std::span<const int> processors);
 
-/// Of the processors' time between two readings, what other programs had, or the host of a virtual
-/// machine took; nothing where the system does not tell, or counted too little time.
+/// The share of the processors' time between two readings that other programs had, or that the host
+/// of a virtual machine took; nothing where the system does not tell, or counted too little time.
 std::optional<double> others_share(const SystemLoad& before, const SystemLoad& after);
 
 /// What happened between two readings, in words for the notes and, where it spoils numbers, for the
