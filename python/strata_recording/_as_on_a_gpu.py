@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import torch
 
+from ._patches import quiet
 from ._recorder import Recorder, paused
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -112,10 +112,11 @@ class AsOnAGpu:
 
     def __enter__(self) -> "AsOnAGpu":
         self._library = torch.library.Library("aten", "IMPL")
-        self._register("dropout", self._dropout)
-        self._register("scaled_dot_product_attention", self._attention)
-        for kind in _GATES:
-            self._register(f"{kind}.input", self._recurrent_of(kind))
+        with quiet():
+            self._register("dropout", self._dropout)
+            self._register("scaled_dot_product_attention", self._attention)
+            for kind in _GATES:
+                self._register(f"{kind}.input", self._recurrent_of(kind))
         self._prefer_lists()
         self._run_as_with_numbers()
         return self
@@ -177,11 +178,3 @@ class AsOnAGpu:
             return _Recurrent.apply(self._recorder, kind, num_layers, 2 if bidirectional else 1, batch_first, train, dropout,
                                     source, hidden, cell, *params)
         return call
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Warnings of PyTorch about kernels that are replaced, and about GPUs that are not there."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

@@ -8,6 +8,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
+from ._patches import quiet
+
 LOWER = """
 _convolution conv1d conv2d conv3d conv1d.padding conv2d.padding conv3d.padding conv_tbc conv_transpose1d
 conv_transpose2d.input conv_transpose3d.input convolution prelu addmm addmv addr matmul einsum mm mv linear addbmm baddbmm
@@ -68,12 +70,13 @@ class Autocast:
 
     def __enter__(self) -> "Autocast":
         self._library = torch.library.Library("aten", "IMPL")
-        for names, cast in ((LOWER, self._to_lower), (FP32, self._to_fp32), (WIDEST, self._to_widest),
-                            (AS_THEY_ARE, None)):
-            for name in names:
-                self._register(name, functools.partial(self._call, cast))
-        for name in IN_FP32:
-            self._register(name, self._call_in_fp32)
+        with quiet():
+            for names, cast in ((LOWER, self._to_lower), (FP32, self._to_fp32), (WIDEST, self._to_widest),
+                                (AS_THEY_ARE, None)):
+                for name in names:
+                    self._register(name, functools.partial(self._call, cast))
+            for name in IN_FP32:
+                self._register(name, self._call_in_fp32)
         self._replace(torch, "clear_autocast_cache", self._clear)
         # Who asks about the GPU means the region that is entered.
         self._replace(torch, "is_autocast_enabled", lambda *_: torch.is_autocast_cpu_enabled())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch.nn.modules import module as hooks
@@ -44,6 +44,21 @@ def plain_name(path: str) -> str:
     return ".".join(part for part in path.split(".") if part != "_orig_mod")
 
 
+def _without_wrappers(module: torch.nn.Module) -> torch.nn.Module:
+    """What torch.compile, DataParallel and DistributedDataParallel were given."""
+    while True:
+        inner = getattr(module, "_orig_mod", None)
+        if inner is None and type(module).__name__ in ("DataParallel", "DistributedDataParallel"):
+            inner = module.module
+        if not isinstance(inner, torch.nn.Module):
+            return module
+        module = inner
+
+
+def _has_parameters(module: torch.nn.Module) -> bool:
+    return next(module.parameters(), None) is not None
+
+
 def _operation(name: str) -> str:
     """aten::add_.Tensor as the name of a layer: add."""
     return name.split("::")[-1].split(".")[0].strip("_")
@@ -54,7 +69,12 @@ class Layers:
 
     def __init__(self) -> None:
         self.roots: List[torch.nn.Module] = []
+        self.found_root: Callable[[torch.nn.Module], None] = self.add_root  # a module that nobody has called before
+        self.on_root: Callable[[torch.nn.Module], None] = lambda root: None
+        self.is_on_host = 0  # modules that prepare data, which no GPU sees
+        self._prefixes: Dict[int, str] = {}  # of roots
         self._paths: Dict[int, str] = {}
+        self._is_in_step = False
         self._stack: List[Call] = []
         self._calls: Dict[str, int] = {}
         self._by_sequence: Dict[int, Layer] = {}
@@ -77,20 +97,55 @@ class Layers:
         self._stack.clear()
         self._by_sequence.clear()
         self._owned.clear()
+        self._is_in_step = True
 
     def add_root(self, root: torch.nn.Module) -> None:
-        prefix = "" if not self.roots else type(root).__name__ + "."
-        self.roots.append(root)
-        for path, module in root.named_modules():
-            self._paths.setdefault(id(module), plain_name(prefix + path).rstrip("."))
+        self.on_root(root)
+        inner = _without_wrappers(root)
+        if not self._is_in_step:  # a module around others may come after them; the names of the step are not known before
+            parts = {id(part) for part in inner.modules()}
+            self.roots = [one for one in self.roots if id(one) not in parts]
+        self.roots.append(inner)
+        self._name_roots()
+        for path, module in root.named_modules():  # the wrappers, too
+            self._paths.setdefault(id(module), self._prefixes[id(inner)].rstrip("."))
+
+    def _name_roots(self) -> None:
+        """The only network has its own names; of several, each has the name of its class in front."""
+        known = set(self._prefixes.values()) if self._is_in_step else set()
+        before = dict(self._prefixes) if self._is_in_step else {}
+        trained = [one for one in self.roots if _has_parameters(one)]
+        self._prefixes = before
+        for root in self.roots:
+            if id(root) in before:
+                continue
+            prefix, number = ("" if trained == [root] else type(root).__name__ + "."), 0
+            while prefix in known:
+                number += 1
+                prefix = f"{type(root).__name__}_{number}."
+            known.add(prefix)
+            self._prefixes[id(root)] = prefix
+        if not self._is_in_step:
+            self._paths.clear()
+        for root in self.roots:
+            for path, module in root.named_modules():
+                self._paths.setdefault(id(module), plain_name(self._prefixes[id(root)] + path).rstrip("."))
+
+    def named(self, kind: str) -> Iterator[Tuple[str, torch.Tensor]]:
+        """named_parameters or named_buffers of all roots, with the names that their layers have."""
+        for root in self.roots:
+            for path, one in getattr(root, kind)():
+                yield plain_name(self._prefixes[id(root)] + path), one
 
     def is_inside(self) -> bool:
         return bool(self._stack)
 
     def _before(self, module: torch.nn.Module, inputs: Any) -> None:
+        if self.is_on_host:
+            return
         if id(module) not in self._paths:
             if not self._stack:
-                self.add_root(module)
+                self.found_root(module)
             else:  # made while the network runs
                 self._paths[id(module)] = f"{self._stack[-1].path}.{type(module).__name__}".lstrip(".")
         path = self._paths[id(module)]
@@ -102,6 +157,8 @@ class Layers:
         self._stack.append(Call(path, type(module).__name__, is_leaf, number))
 
     def _after(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
+        if self.is_on_host:
+            return
         path = self._paths.get(id(module))
         while self._stack and self._stack[-1].path != path:
             self._stack.pop()  # its forward ended by an exception

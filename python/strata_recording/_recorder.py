@@ -10,12 +10,15 @@ from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._layers import Layer, Layers
+from ._lines import user_line
 from ._storages import Storages
-from ._values import Values, user_line
+from ._values import Values, is_fake
 
 _SIMPLE = (int, float, bool, str)
 _WITH_MASKS = ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
                "aten::_unsafe_index_put")
+# These make a tensor of numbers that the program gives.
+_OF_NUMBERS = ("aten::lift_fresh", "aten::lift_fresh_copy")
 # What Python asks of a tensor, and what autograd does itself where nobody watches.
 _NO_WORK = ("prim::device", "aten::detach", "aten::detach_", "aten::size", "aten::stride", "aten::storage_offset", "aten::numel",
             "aten::dim", "aten::is_contiguous")
@@ -41,6 +44,15 @@ def _schema_of(func: Any) -> Schema:
                   tuple("Tensor" in str(a.type) for a in schema.arguments))
 
 
+def has_fake(value: Any) -> bool:
+    """Whether a tensor without numbers is among these."""
+    if isinstance(value, torch.Tensor):
+        return is_fake(value)
+    if isinstance(value, (tuple, list)):
+        return any(has_fake(item) for item in value)
+    return isinstance(value, dict) and any(has_fake(item) for item in value.values())
+
+
 def _is_simple(value: Any) -> bool:
     return isinstance(value, _SIMPLE) or (isinstance(value, (tuple, list)) and all(isinstance(v, _SIMPLE) for v in value))
 
@@ -57,6 +69,9 @@ class Recorder(TorchDispatchMode):
         self.is_updating = False
         self.is_in_backward = False
         self.is_paused = False
+        self.is_recomputing = False  # forward runs again, for backward
+        self.keeps_host = False  # leaves alone what runs outside of modules on tensors of the host: preparing data
+        self.is_placing = False  # something is made on the GPU, of numbers of the host
         self.around: Any = None  # a context for each operation, by its number: a profiler's range
         self.made_fake: Any = None  # makes a tensor of shapes of one with numbers
         self.roles: Dict[int, Tuple[str, str]] = {}  # by storage: kind and name
@@ -83,6 +98,10 @@ class Recorder(TorchDispatchMode):
                                  "dtype": str(tensor.dtype).replace("torch.", ""), "storage": storage, "offset": int(key[1])})
         return number
 
+    def note_role(self, tensor: torch.Tensor, kind: str, name: str) -> None:
+        """What the memory behind a tensor is for; what it was first said to be counts."""
+        self.roles.setdefault(self.storages.number(tensor)[0], (kind, name))
+
     def _numbered(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
@@ -95,12 +114,17 @@ class Recorder(TorchDispatchMode):
         if func._schema.name.startswith("profiler::"):
             with no_dispatch():
                 return func(*args, **kwargs)
-        if self.is_paused or func._schema.name in _NO_WORK:
+        if self.is_paused:
             return func(*args, **kwargs)
+        if self.keeps_host and self._is_on_host(args, kwargs):
+            with no_dispatch():
+                return func(*args, **kwargs)
+        if func._schema.name in _NO_WORK:
+            return func(*(args if self.made_fake is None else self._all_fake(args)), **kwargs)
         schema = self._schemas.get(func)
         if schema is None:
             schema = self._schemas[func] = _schema_of(func)
-        if self.made_fake is not None:
+        if self.made_fake is not None and schema.name not in _OF_NUMBERS:
             args, kwargs = self._all_fake(args), self._all_fake(kwargs)
         number = len(self.operations)
         layer, function = self._layer(schema.name)
@@ -120,6 +144,13 @@ class Recorder(TorchDispatchMode):
             self._values.carry(func, schema, args, kwargs, result)
         self._write(schema, args, kwargs, result, layer, function)
         return result
+
+    def _is_on_host(self, args: Any, kwargs: Any) -> bool:
+        if self.layers.is_on_host:
+            return True
+        if self.is_placing or self.is_updating or self.is_in_backward or self.layers.is_inside():
+            return False
+        return not has_fake(args) and not has_fake(kwargs)
 
     def _all_fake(self, value: Any) -> Any:
         """Tensors that the user's code made before, or holds elsewhere than in modules."""
@@ -141,18 +172,20 @@ class Recorder(TorchDispatchMode):
             return Layer("optimizer", "optimizer"), None
         function = self.layers.current_function()
         if function is not None or self.is_in_backward:
-            if self.layers.is_inside():  # forward again, for backward
+            if self.is_recomputing or self.layers.is_inside():  # forward again, for backward
                 return self.layers.of_forward(name), None
             return self.layers.of_backward(function), function
         layer = self.layers.of_forward(name)
         self.layers.note_forward(layer)
         return layer, None
 
-    def note(self, name: str, inputs: List[Any], outputs: List[torch.Tensor], arguments: Dict[str, Any]) -> None:
+    def note(self, name: str, inputs: List[Any], outputs: List[torch.Tensor], arguments: Dict[str, Any],
+             mutates: Tuple[torch.Tensor, ...] = ()) -> None:
         """Writes down an operation that only GPUs have, whose results the caller makes."""
         layer, function = self._layer(name)
         schema = Schema(name, "", (), (), frozenset(), ())
         self._write(schema, tuple(inputs), {}, tuple(outputs), layer, function, arguments)
+        self.operations[-1]["mutates"] = [self.tensor(one) for one in mutates]
 
     def _write(self, schema: Schema, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any, layer: Optional[Layer],
                function: Any, simple: Optional[Dict[str, Any]] = None) -> None:
@@ -183,7 +216,7 @@ class Recorder(TorchDispatchMode):
             "layer": layer, "inputs": inputs, "outputs": flat, "mutates": mutated, "arguments": arguments, "frees": ended,
         }
         if in_backward and not self.is_updating:
-            if self.layers.is_inside():
+            if self.is_recomputing or self.layers.is_inside():
                 operation["pass"], operation["recomputed"] = "forward", True
             else:
                 self.layers.wait_for_function(operation)

@@ -4,30 +4,21 @@ that looks at them ("if mask.all()", "for expert in hit") then runs as it would.
 is assumed, and said: a mask lets everything pass, a choice of the largest is spread evenly."""
 from __future__ import annotations
 
-import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from torch.utils._mode_utils import no_dispatch
 
+from ._lines import user_line
 from ._refusal import Refusal
 
 MOST_INTEGERS = 1 << 20
 MOST_FLOATS = 4096
 _RANDOM = ("rand", "normal", "bernoulli", "uniform", "dropout", "multinomial", "exponential", "cauchy", "empty",
            "geometric", "random")
-_PACKAGES = ("torch", "strata", "strata_recording", "importlib", "contextlib")
-
-
-def user_line() -> str:
-    """The line of the user's code (or of the library of models) that is at work."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        package = frame.f_globals.get("__name__", "").split(".")[0]
-        if package not in _PACKAGES and not frame.f_code.co_filename.startswith("<"):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
+# PyTorch 1.13 has no rule for the shapes of a convolution's gradients, and would compute them.
+_WITHOUT_SHAPES = torch.__version__.startswith("1.")
+_DRAWN = ("aten::randint", "aten::randperm")
 
 
 def set_value(tensor: torch.Tensor, value: Optional[torch.Tensor]) -> None:
@@ -49,11 +40,11 @@ class Unknown(Exception):
 
 def _with_values(value: Any, mutated: List[Tuple[torch.Tensor, torch.Tensor]], writes: bool) -> Any:
     if isinstance(value, torch.Tensor):
-        known = value_of(value) if _is_fake(value) else value
+        known = value_of(value) if is_fake(value) else value
         if known is None:
             raise Unknown
-        if writes:
-            known = known.clone()
+        if writes:  # through views, as tensors with numbers do; those of the program itself stay
+            known = known if is_fake(value) else known.clone()
             mutated.append((value, known))
         return known
     if isinstance(value, (tuple, list)):
@@ -61,7 +52,7 @@ def _with_values(value: Any, mutated: List[Tuple[torch.Tensor, torch.Tensor]], w
     return value
 
 
-def _is_fake(tensor: torch.Tensor) -> bool:
+def is_fake(tensor: torch.Tensor) -> bool:
     return type(tensor).__name__ == "FakeTensor"
 
 
@@ -83,16 +74,17 @@ class Values:
     def carry(self, func: Any, schema: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any) -> None:
         """After an operation ran on shapes: on numbers, too, where all it reads is known."""
         outputs = _outputs(result)
-        if not outputs or not all(is_small(tensor) for tensor in outputs):
+        if (not outputs and not schema.written) or not all(is_small(tensor) for tensor in outputs):
             return
         name = schema.name
         mutated: List[Tuple[torch.Tensor, torch.Tensor]] = []
         try:
-            if any(word in name for word in _RANDOM):
+            # Whole numbers that are drawn choose data, and any choice is as good as another.
+            if any(word in name for word in _RANDOM) and name not in _DRAWN:
                 raise Unknown
-            known = [_with_values(arg, mutated, bool(schema.writes[i])) for i, arg in enumerate(args)]
-            named = {key: _with_values(arg, mutated, key in schema.written) for key, arg in kwargs.items()}
             with no_dispatch():
+                known = [_with_values(arg, mutated, bool(schema.writes[i])) for i, arg in enumerate(args)]
+                named = {key: _with_values(arg, mutated, key in schema.written) for key, arg in kwargs.items()}
                 named.pop("device", None)
                 named.pop("pin_memory", None)
                 values = _outputs(func(*known, **named))
@@ -134,6 +126,8 @@ class Values:
 
     def instead(self, name: str, args: Tuple[Any, ...]) -> Optional[Callable[[], Any]]:
         """For operations whose result depends on numbers: how it is found here; nothing: they run."""
+        if name == "aten::convolution_backward":
+            return (lambda: self._convolution_backward(*args)) if _WITHOUT_SHAPES else None
         return {"aten::_local_scalar_dense": lambda: self._number(args[0]),
                 "aten::equal": lambda: self._equal(*args[:2]),
                 "aten::is_nonzero": lambda: bool(self._number(args[0])),
@@ -144,10 +138,22 @@ class Values:
                 "aten::_unique2": lambda: self._real(torch.ops.aten._unique2.default, args),
                 "aten::unique_dim": lambda: self._real(torch.ops.aten.unique_dim.default, args),
                 "aten::repeat_interleave": lambda: self._real(torch.ops.aten.repeat_interleave.Tensor, args[:1]),
+                "aten::lift_fresh": lambda: self.fake(args[0]),
+                "aten::lift_fresh_copy": lambda: self.fake(args[0]),
+                # Gradients are finite: no step is left out, and their scale stays.
+                "aten::_amp_foreach_non_finite_check_and_unscale_": lambda: None,
+                "aten::_amp_update_scale_": lambda: args[0],
                 "torchvision::nms": lambda: self._made(torch.arange, args[1].shape[0]),
                 }.get(name)
 
-    def _assume(self, what: str) -> None:
+    @staticmethod
+    def _convolution_backward(gradient: torch.Tensor, source: torch.Tensor, weight: torch.Tensor, bias: Any,
+                              *rest: Any) -> Tuple[Optional[torch.Tensor], ...]:
+        wanted = rest[-1]
+        return (torch.empty_like(source) if wanted[0] else None, torch.empty_like(weight) if wanted[1] else None,
+                source.new_empty(bias) if wanted[2] else None)
+
+    def assume(self, what: str) -> None:
         self.assumed.setdefault(user_line(), what)
 
     def _made(self, function: Any, *args: Any) -> Any:
@@ -156,21 +162,23 @@ class Values:
         return self.fake(value)
 
     def fake(self, value: torch.Tensor) -> torch.Tensor:
+        if is_fake(value):
+            return value
         made = self._fake.from_tensor(value)
         if is_small(value):
             set_value(made, value)
         return made
 
     def _number(self, tensor: torch.Tensor) -> Any:
-        value = value_of(tensor) if _is_fake(tensor) else tensor
+        value = value_of(tensor) if is_fake(tensor) else tensor
         if value is not None:
             with no_dispatch():
                 return value.item()
         if tensor.dtype == torch.bool:
-            self._assume("a truth value that depends on the network's numbers is taken as false")
+            self.assume("a truth value that depends on the network's numbers is taken as false")
             return False
         if tensor.is_floating_point():
-            self._assume("a number that depends on the network's numbers is taken as 1")
+            self.assume("a number that depends on the network's numbers is taken as 1")
             return 1.0
         raise Refusal(f"{user_line()} asks for the value of an integer that depends on the network's numbers, which a "
                     "recording does not compute; give it as a constant, or record on a GPU with real=True")
@@ -185,7 +193,7 @@ class Values:
     def _passing(self, mask: torch.Tensor) -> int:
         value = value_of(mask)
         if value is None:
-            self._assume("a mask that depends on the network's numbers lets everything pass")
+            self.assume("a mask that depends on the network's numbers lets everything pass")
             return mask.numel()
         with no_dispatch():
             return int(value.sum())
@@ -193,7 +201,7 @@ class Values:
     def _nonzero(self, mask: torch.Tensor) -> torch.Tensor:
         value = value_of(mask)
         if value is None:
-            self._assume("a mask that depends on the network's numbers lets everything pass")
+            self.assume("a mask that depends on the network's numbers lets everything pass")
             with no_dispatch():
                 value = torch.ones(mask.shape, dtype=torch.bool)
         return self._made(torch.nonzero, value)
