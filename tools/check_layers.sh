@@ -9,16 +9,17 @@ cd "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 layers='
 base:
 graph:     base
-importers: base graph
+operations: base graph
+importers: base graph operations
 zoo:       base graph cost
 cost:      base graph
 training:  base graph cost
-framework: base graph cost training
+framework: base graph cost training operations
 machine:   base
 profile:   base
-predict:   base graph cost training framework machine profile
-parallel:  base graph cost training framework machine profile predict
-sweep:     base training framework machine profile predict parallel
+predict:   base graph cost training operations framework machine profile
+parallel:  base graph cost training operations framework machine profile predict
+sweep:     base training operations framework machine profile predict parallel
 cpu:       base gpu
 gpu:       base machine profile
 convolution: base graph machine cpu gpu
@@ -27,8 +28,8 @@ capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
 reproduce: base graph zoo training machine profile predict gpu convolution measure capture roofline report
-report:    base graph importers zoo cost training framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain
-api:       base graph importers zoo cost training framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain report reproduce
+report:    base graph importers zoo cost training operations framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain
+api:       base graph importers zoo cost training operations framework machine profile predict parallel sweep cpu gpu convolution measure capture roofline explain report reproduce
 '
 
 find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/model.hpp"
 
+#include "strata/api/request_as_recorded.hpp"
 #include "strata/base/text.hpp"
+#include "strata/graph/recording.hpp"
 #include "strata/importers/importers.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -95,6 +97,7 @@ void set_batch(ModelSizes& sizes, std::int64_t batch) {
 }
 
 BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
+  if (graph.recording != nullptr) return bind_graph(graph, {}, recorded_dtype(graph, sizes));
   Binding binding;
   if (sizes.batch) set_dimension(binding, graph, "batch", *sizes.batch);
   if (sizes.sequence) set_dimension(binding, graph, "seq", *sizes.sequence);
@@ -126,6 +129,8 @@ BoundGraph bind_micro_batch(const Graph& graph, const ModelSizes& sizes,
 }
 
 DType main_dtype(const BoundGraph& bound) {
+  if (bound.graph->recording != nullptr && bound.graph->recording->autocast)
+    return *bound.graph->recording->autocast;
   std::map<DType, double> bytes;
   for (TensorId id = 0; id < bound.tensors.size(); ++id) {
     const BoundTensor& tensor = bound.tensors[id];

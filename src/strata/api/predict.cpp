@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/predict.hpp"
 
+#include "strata/api/request_as_recorded.hpp"
 #include "strata/api/what_if.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -137,7 +138,7 @@ PredictRequest thesis_request() {
 }
 
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& asked) {
-  const PredictRequest request = limit_request(asked);
+  const PredictRequest request = limit_request(request_as_recorded(graph, asked));
   const BoundGraph bound = bind_request(graph, request);
   const Program program = limit_program(bound, request);
   return predict(AccessList(program), hardware_for(machine, main_dtype(bound), request),
@@ -146,7 +147,8 @@ double predicted_time_s(const Graph& graph, const Machine& machine, const Predic
 }
 
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
-                                 const PredictRequest& asked) {
+                                 const PredictRequest& as_typed) {
+  const PredictRequest asked = request_as_recorded(graph, as_typed);
   const PredictRequest request = limit_request(asked);
   PredictedIteration iteration;
   iteration.bound = std::make_unique<BoundGraph>(bind_request(graph, request));

@@ -22,6 +22,9 @@ std::span<const EmbeddedFile> embedded_calibrations();
 /// data/frameworks/*.json: what a framework launches for each operator.
 std::span<const EmbeddedFile> embedded_frameworks();
 
+/// data/operations/*.json: what each operation of a recording computes and launches.
+std::span<const EmbeddedFile> embedded_operation_tables();
+
 /// data/truth/*.json: measured iterations that predictions are validated against.
 std::span<const EmbeddedFile> embedded_truths();
 

@@ -6,6 +6,7 @@
 #include "strata/framework/fusion.hpp"
 #include "strata/framework/kernel_dims.hpp"
 #include "strata/framework/memory_layouts.hpp"
+#include "strata/framework/recorded_operations.hpp"
 #include "strata/framework/tensor_types.hpp"
 #include "strata/graph/experts.hpp"
 #include "strata/graph/operator_names.hpp"
@@ -414,6 +415,7 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
 
 FrameworkOperations operations_of(const Program& program, const Framework& framework,
                                   const FrameworkOptions& options, Optimizer optimizer) {
+  if (program.bound->graph->recording != nullptr) return recorded_operations(program, framework);
   if (options.experts == ExpertKernels::grouped && framework.fusion)
     fail(ErrorKind::unsupported,
          "--experts grouped: {} compiles; its calls are not those of a framework that runs layer "

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/framework/framework.hpp"
-#include "strata/framework/operation_classes.hpp"
+#include "strata/operations/operation_classes.hpp"
 #include "strata/training/program.hpp"
 
 #include <array>
@@ -52,6 +52,8 @@ struct HostCall {
   bool is_update = false;
   double compiled_calls = 0;  ///< of compiled code, in calls of a point-wise operator; 0: it is not
   double share = 1;           ///< of its time that the step has: a call of several experts
+  bool is_inference = false;  ///< of a recording that keeps nothing for backward
+  std::string_view operation = {};  ///< "aten::mm", of a recording, which must outlive this
 };
 
 struct FrameworkOperations {

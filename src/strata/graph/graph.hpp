@@ -7,10 +7,13 @@
 #include "strata/graph/warning.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace strata {
+
+struct RecordedOperations;
 
 using TensorId = std::uint32_t;
 using NodeId = std::uint32_t;
@@ -75,6 +78,9 @@ struct Graph {
   std::vector<Assumption> assumptions;
   std::vector<Warning> warnings;  ///< what a reader should know before trusting results; shown once
   RecurrentOrder recurrent_order = RecurrentOrder::layer_major;
+  /// What a framework ran, where the network was recorded: its nodes are the layers, and what is
+  /// computed stands here.
+  std::shared_ptr<const RecordedOperations> recording;
 
   const Tensor& tensor(TensorId id) const { return tensors[id]; }
 

@@ -13,6 +13,7 @@
 #include "strata/importers/onnx/onnx.hpp"
 #include "strata/importers/other_files.hpp"
 #include "strata/importers/torch_export/torch_export.hpp"
+#include "strata/operations/read_recording.hpp"
 
 #include <fmt/format.h>
 
@@ -33,6 +34,24 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 bool is_text(std::string_view bytes) { return !contains(bytes, std::string_view("\0", 1)); }
+
+bool is_recording(const FileHead& head) {
+  return is_text(head.bytes) && contains(head.bytes, "\"strata_operations\"");
+}
+
+// What a framework ran is what it is: there is nothing to fuse or to fill in.
+Graph read_recorded_step(const std::filesystem::path& path, const ImportOptions& options) {
+  if (!options.input_shapes.empty())
+    fail(ErrorKind::usage,
+         "{}: a recording has the sizes of its step; --input is for other formats", path.string());
+  Graph graph = read_recording_file(path);
+  if (!options.strict) return graph;
+  for (const Warning& warning : graph.warnings) {
+    if (warning.code == WarningCode::operator_not_counted)
+      fail(ErrorKind::unsupported, "{}: {}", path.string(), warning.message);
+  }
+  return graph;
+}
 
 bool is_network(const FileHead& head) {
   return is_text(head.bytes) && contains(head.bytes, "strata_network");
@@ -115,6 +134,7 @@ Graph read_own_network(const std::filesystem::path& path, const ImportOptions& o
   return graph;
 }
 
+constexpr std::array<std::string_view, 1> recording_extensions = {".json"};
 constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"};
 constexpr std::array<std::string_view, 1> darknet_extensions = {".cfg"};
 constexpr std::array<std::string_view, 1> caffe_extensions = {".prototxt"};
@@ -124,7 +144,9 @@ constexpr std::array<std::string_view, 1> torch_export_extensions = {".pt2"};
 constexpr std::array<std::string_view, 1> huggingface_extensions = {".json"};
 constexpr std::array<std::string_view, 4> keras_extensions = {".json", ".h5", ".hdf5", ".keras"};
 
-constexpr std::array<Format, 7> all_formats = {{
+constexpr std::array<Format, 8> all_formats = {{
+    {"operations", "a step as PyTorch ran it (strata record, strata.torch.record)",
+     recording_extensions, is_recording, read_recorded_step},
     {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
      network_extensions, is_network, read_own_network},
     {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,

@@ -56,6 +56,7 @@ HostTime host_time_from(const CalibrationJson& json, const std::string& place) {
   time.autocast_backward_s =
       object.maybe_not_negative("autocast_backward_s").value_or(time.backward_s);
   time.per_tensor_s = object.maybe_not_negative("per_tensor_s").value_or(0);
+  time.inference_s = object.maybe_not_negative("inference_s").value_or(0);
   object.finish();
   return time;
 }

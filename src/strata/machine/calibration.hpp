@@ -36,6 +36,7 @@ struct CalibratedClass {
 struct HostTime {
   double forward_s = 0, backward_s = 0, autocast_forward_s = 0, autocast_backward_s = 0;
   double per_tensor_s = 0;  ///< of an update
+  double inference_s = 0;   ///< where nothing is kept for backward; 0: as forward
 
   bool operator==(const HostTime&) const = default;
 };

@@ -65,6 +65,7 @@ std::string to_json(const Calibration& calibration) {
                                 {"autocast_forward_s", shortened(time.autocast_forward_s)},
                                 {"autocast_backward_s", shortened(time.autocast_backward_s)},
                                 {"per_tensor_s", shortened(time.per_tensor_s)}};
+    if (time.inference_s > 0) head["host_times"][name]["inference_s"] = shortened(time.inference_s);
   }
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing brace; a class is a line

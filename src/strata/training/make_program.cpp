@@ -3,6 +3,7 @@
 #include "strata/training/losses.hpp"
 #include "strata/training/node_steps.hpp"
 #include "strata/training/recompute.hpp"
+#include "strata/training/recorded_program.hpp"
 #include "strata/training/recurrent_run.hpp"
 #include "strata/training/step_limit.hpp"
 #include "strata/training/updates.hpp"
@@ -88,6 +89,7 @@ class Iteration {
 }  // namespace
 
 Program make_program(const BoundGraph& bound, const TrainingOptions& options) {
+  if (bound.graph->recording != nullptr) return recorded_program(bound);
   if (options.micro_batches < 1)
     fail(ErrorKind::usage, "{} micro-batches: at least 1 is needed", options.micro_batches);
   require_few_steps(least_steps(bound, options));

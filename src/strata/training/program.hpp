@@ -123,7 +123,8 @@ struct Program {
   std::vector<TensorId> roots;     ///< of every tensor: the one whose memory it is (a reshape's)
   std::vector<ValueId> gradients;  ///< of every tensor that is a weight with a gradient: the
                                    ///< first Value of it after backward; otherwise no_value
-  std::int64_t samples = 0;        ///< that one iteration trains: batch × micro-batches
+  std::vector<StepId> operation_steps;  ///< of every operation of a recording: its step
+  std::int64_t samples = 0;             ///< that one iteration trains: batch × micro-batches
 
   std::span<const Use> uses_of(StepId step) const {
     const std::size_t end = step + 1 < steps.size() ? steps[step + 1].first_use : uses.size();

@@ -3,6 +3,7 @@
 
 #include "strata/framework/kernel_dims.hpp"
 #include "strata/framework/tensor_types.hpp"
+#include "strata/predict/expected/recorded_memory.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -243,6 +244,10 @@ class AllocatedMemory {
 std::int64_t allocated_memory_bytes(const Program& program, const Framework& framework,
                                     const FrameworkOptions& options,
                                     const std::vector<bool>& never_stored) {
+  if (program.bound->graph->recording != nullptr) {
+    const std::vector<std::int64_t> held = recorded_memory_bytes(*program.bound->graph->recording);
+    return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+  }
   return AllocatedMemory(program, framework, options, never_stored).peak();
 }
 

@@ -40,6 +40,45 @@ class CallTimes {
   std::unordered_map<const OperatorRule*, const HostTime*> times_;
 };
 
+/// Of the operations of a recording: what each took where it was measured by itself, "aten::mm".
+class OperationTimes {
+ public:
+  explicit OperationTimes(const Calibration& calibration)
+      : calibration_(calibration),
+        any_(host_time(calibration, "aten::any")),
+        launch_(host_time(calibration, "aten::launch")),
+        list_(host_time(calibration, "update.momentum")) {}
+
+  double call_s(const HostCall& call, double launches) {
+    if (call.tensors > 1 && !call.is_backward)  // an update is three of them
+      return (list_.forward_s + list_.per_tensor_s * static_cast<double>(call.tensors)) / 3;
+    const HostTime& time = of(call.operation);
+    // A recurrent layer is one call with hundreds of kernels.
+    constexpr double many = 16;
+    return pass_s(time, call) + (launches > many ? launches * pass_s(launch_, call) : 0);
+  }
+
+ private:
+  static double pass_s(const HostTime& time, const HostCall& call) {
+    if (call.is_inference && time.inference_s > 0) return time.inference_s;
+    return call.is_backward ? time.backward_s : time.forward_s;
+  }
+
+  /// By its name without its overload.
+  const HostTime& of(std::string_view operation) {
+    const std::string_view base = operation.substr(0, operation.find('.'));
+    const auto [known, is_new] = times_.try_emplace(base, &any_);
+    if (!is_new) return *known->second;
+    const auto found = calibration_.host_times.find(std::string(base));
+    if (found != calibration_.host_times.end()) known->second = &found->second;
+    return *known->second;
+  }
+
+  const Calibration& calibration_;
+  const HostTime &any_, &launch_, &list_;
+  std::unordered_map<std::string_view, const HostTime*> times_;
+};
+
 /// An operator that is one call of the framework dispatches all its kernels; one that is written
 /// out in several calls pays for each.
 double calls_of(const OperatorRule* rule, double launched) {
@@ -59,6 +98,12 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
   // Dropping old gradients and entering forward, before the first kernel.
   start_s_ = call_time(calibration, nullptr).forward_s * static_cast<double>(iteration_calls) *
              calibration.host_factor;
+  OperationTimes recorded(calibration);
+  if (!operations.calls.empty() && !operations.calls.front().operation.empty()) {
+    const HostTime& step = host_time(calibration, "aten::step");
+    start_s_ = calibration.host_factor *
+               (operations.calls.front().is_inference ? step.inference_s : step.forward_s);
+  }
   for (std::size_t i = 0; i < operations.calls.size(); ++i) {
     const HostCall& call = operations.calls[i];
     const std::size_t end =
@@ -70,7 +115,9 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
       kernels += times[k].kernels;
     }
     const auto launched = static_cast<double>(end - call.first);
-    if (call.is_update) {
+    if (!call.operation.empty()) {
+      made.host_s = recorded.call_s(call, kernels);
+    } else if (call.is_update) {
       const OperationClass update = operations.operations[call.first].kernel_class;
       const HostTime& time = host_time(calibration, std::string(name_of(update)));
       made.host_s = time.forward_s + time.per_tensor_s * static_cast<double>(call.tensors);

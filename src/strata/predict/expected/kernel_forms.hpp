@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/framework/operation_classes.hpp"
+#include "strata/operations/operation_classes.hpp"
 #include "strata/predict/expected/gpu_rates.hpp"
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/framework/operation_classes.hpp"
+#include "strata/operations/operation_classes.hpp"
 
 #include <iterator>
 #include <unordered_map>
