@@ -284,5 +284,39 @@ TEST(OnnxTrainingExport, and_refused_by_its_name_for_any_other) {
             "read");
 }
 
+// ---- group normalisation ------------------------------------------------------------------------
+
+TEST(OnnxTrainingExport, group_normalisation_is_one_node) {
+  const auto model = [](bool is_affine) {
+    WrittenModel written;
+    written.producer("pytorch")
+        .input("x", {"N", 6, 8, 8})
+        .store(weight("norm.weight", {6}))
+        .store(weight("norm.bias", {6}))
+        .node(constant_node(integers("groups", {0, 2, -1})))
+        .node(constant_node(table("ones", {2}, Reals(2, 1.0F))))
+        .node(constant_node(table("zeros", {2}, Reals(2, 0.0F))))
+        .node(constant_node(integers("axes", {1, 2})))
+        .node({"Reshape", {"x", "groups"}, {"g"}})
+        .node({"InstanceNormalization", {"g", "ones", "zeros"}, {"n"}, {}, "norm"})
+        .node({"Shape", {"x"}, {"shape"}})
+        .node({"Reshape", {"n", "shape"}, {is_affine ? "r" : "y"}});
+    if (is_affine) {
+      written.node({"Unsqueeze", {"norm.weight", "axes"}, {"w"}})
+          .node({"Mul", {"r", "w"}, {"m"}})
+          .node({"Unsqueeze", {"norm.bias", "axes"}, {"b"}})
+          .node({"Add", {"m", "b"}, {"y"}});
+    }
+    return written.output("y");
+  };
+  const Graph affine = model(true).read();
+  EXPECT_EQ(operators_of(affine), "group_norm");
+  EXPECT_EQ(node_named(affine, "norm").op, Operator(GroupNorm{2, true, true}));
+  EXPECT_EQ(parameters_of(affine), 12);
+  EXPECT_EQ(node_named(model(false).read(), "norm").op, Operator(GroupNorm{2, false, false}));
+  EXPECT_EQ(operators_of(model(true).read({.fuse = false})),
+            "reshape instance_norm reshape multiply add");
+}
+
 }  // namespace
 }  // namespace strata::onnx::test
