@@ -50,13 +50,6 @@ std::optional<Biased> biased(const Draft& draft, const Uses& uses, const DraftNo
   return std::nullopt;
 }
 
-Operator with_bias(const Operator& op) {
-  if (const auto* linear = std::get_if<Linear>(&op)) return Linear{linear->features, true};
-  Convolution convolution = std::get<Convolution>(op);
-  convolution.bias = true;
-  return convolution;
-}
-
 }  // namespace
 
 void merge_biases(Session& session) {
