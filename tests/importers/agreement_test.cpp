@@ -90,9 +90,10 @@ const std::vector<Agreement>& agreements() {
        4'089'184'256,
        {{"onnx/torch/resnet50.ts.onnx"},
         {"onnx/light/light_resnet50.onnx"},
-        // Folded, with biases of zero left out; --assume-bn puts all of it back.
-        {"onnx/torch/resnet50.onnx", {-53'120, 0}},
-        {"onnx/torch/resnet50.onnx", {}, {.assume_batch_norm = true}},
+        // Folded, which the file records: all of it is put back, unless it is read as it is.
+        {"onnx/torch/resnet50.onnx"},
+        {"onnx/torch/resnet50.onnx", {-53'120, 0}, {.fuse = false}},
+        {"onnx/torch/resnet50.onnx", {}, {.fuse = false, .assume_batch_norm = true}},
         // A bias in conv1.
         {"caffe/resnet/ResNet-50-deploy.prototxt", {64, stride_in_first}},
         // A bias in every convolution.
@@ -105,7 +106,8 @@ const std::vector<Agreement>& agreements() {
        300'774'272,
        {{"keras/generated-keras3.5/MobileNetV2.json"},
         {"onnx/zigzag/mobilenetv2.onnx", {-17'056, 0}},
-        {"onnx/torch/mobilenet_v2.onnx", {-2 * 17'056 - 1'000, 0}},
+        {"onnx/torch/mobilenet_v2.onnx"},
+        {"onnx/torch/mobilenet_v2.onnx", {-2 * 17'056, 0}, {.fuse = false}},
         {"caffe/intel/mobilenet_v2/deploy.prototxt", {32 * 32 + 2 * 32, later_stride}}}},
       {"densenet121",
        7'978'856,

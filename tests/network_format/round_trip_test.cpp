@@ -30,6 +30,19 @@ std::vector<std::vector<std::int64_t>> shapes_of(const BoundGraph& bound) {
   return shapes;
 }
 
+TEST(NetworkRoundTrip, a_weight_that_a_layer_makes_is_named) {
+  const Graph graph =
+      read_network(R"({"strata_network": 1, "inputs": {"x": [2, 3, 8, 8]}, "layers": [
+    {"name": "w", "op": "parameter", "shape": [4, 3, 3, 3]},
+    {"name": "standardised", "op": "tanh", "inputs": "w"},
+    {"name": "conv", "op": "convolution", "inputs": "x", "channels": 4, "kernel": 3, "bias": false,
+     "weights": ["standardised"]}]})",
+                   "made.json");
+  EXPECT_EQ(difference(graph, read_network(write_network(graph), "again.json")), "");
+  const Node& node = graph.nodes.back();
+  EXPECT_EQ(graph.tensors[node.inputs[1]].name, "standardised");
+}
+
 // Formulas that read the same might still mean something else.
 TEST(NetworkRoundTrip, sizes_are_the_same_numbers) {
   for (const Network& network : networks()) {

@@ -106,7 +106,8 @@ class CostSheet {
  private:
   friend class PassSheet;
   PassSheet pass_of(std::size_t input) {
-    return is_parameter(input) ? backward_weight() : backward_input();
+    const bool is_weight = input >= first_own() || is_parameter(input);
+    return is_weight ? backward_weight() : backward_input();
   }
 
   const BoundGraph& bound_;

@@ -262,9 +262,17 @@ class OperationWriter {
       write_rules(rule.backward, id, node);
       if (node.input().wants_gradient) write_rules(rule.backward_input, id, node);
     }
-    if (is_last) write_rules(rule.backward_weight, id, node);
+    if (is_last && learns_what_it_owns(node)) write_rules(rule.backward_weight, id, node);
     write_casts(id, node, is_first ? 0 : first_own, is_last ? inputs : first_own);
     if (is_first) write_copies(id, node, 0, first_own);
+  }
+
+  /// False where all that the node owns is fixed: the kernel of a blur has no gradient.
+  static bool learns_what_it_owns(const BoundNode& node) {
+    const std::size_t first_own = node.node().first_own, inputs = node.node().inputs.size();
+    bool learns = first_own == inputs;
+    for (std::size_t i = first_own; i < inputs; ++i) learns |= node.input(i).wants_gradient;
+    return learns;
   }
 
   /// Of inputs [first, end) that lie in another order than the operator takes; backward of their

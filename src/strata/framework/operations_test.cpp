@@ -71,6 +71,26 @@ TEST(Operations, of_a_convolutional_network_are_what_one_counts_by_hand) {
   EXPECT_TRUE(net.operations.unknown.empty());
 }
 
+TEST(Operations, a_kernel_that_nobody_learns_has_no_weight_gradient) {
+  Net net;
+  GraphBuilder& b = net.builder;
+  TensorId x = b.input("x", {2, 4, 8, 8});
+  const Convolution first{.channels = 4, .kernel = {1, 1}, .bias = false};
+  const Convolution blur{.channels = 4, .kernel = {3, 3}, .groups = 4, .bias = false};
+  x = b.add("first", first, {x});
+  const TensorId kernel = b.stored("kernel", {4, 1, 3, 3}, TensorKind::constant);
+  b.add_node("blur", blur, std::array{x}, std::array{kernel});
+  net.finish();
+  const Lines lines = net.lines();
+  const auto count = [&lines](std::string_view name) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [name](const std::string& line) { return line.starts_with(name); });
+  };
+  EXPECT_EQ(count("depthwise.forward"), 1);
+  EXPECT_EQ(count("depthwise.backward_input"), 1);
+  EXPECT_EQ(count("depthwise.backward_weight"), 0);
+}
+
 TEST(Operations, a_call_of_the_host_is_an_operator_and_a_view_is_none) {
   Net net;
   add_convolutions(net);

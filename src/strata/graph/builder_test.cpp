@@ -146,7 +146,7 @@ TEST(Verify, catches_each_broken_rule) {
       [](Graph& graph) { graph.nodes[1].inputs[0] = 10'000; },
       [](Graph& graph) { graph.nodes[0].inputs[0] = graph.nodes[2].outputs[0]; },
       [](Graph& graph) { graph.nodes[1].outputs.push_back(graph.nodes[1].outputs[0]); },
-      [](Graph& graph) { graph.nodes[3].first_own = 0; },
+      [](Graph& graph) { graph.nodes[1].first_own = 0; },
       [](Graph& graph) { graph.nodes[1].name.clear(); },
       [](Graph& graph) {
         graph.tensors.push_back({"loose", {}, TensorKind::activation, no_node});
@@ -160,6 +160,27 @@ TEST(Verify, catches_each_broken_rule) {
     EXPECT_NE(message_of([&] { verify(graph); }).find(graph_rules()[i].name), std::string::npos)
         << i;
   }
+}
+
+TEST(Verify, a_convolution_takes_a_weight_that_nodes_make) {
+  GraphBuilder builder("standardised");
+  const TensorId x = builder.input("x", {2, 3, 8, 8});
+  const TensorId stored = builder.stored("weight", {4, 3, 3, 3}, TensorKind::parameter);
+  const TensorId made = builder.add("tanh", Unary{UnaryKind::tanh}, {stored});
+  const Convolution convolution{.channels = 4, .kernel = {3, 3}, .bias = false};
+  const NodeId node = builder.add_node("convolution", convolution, std::array{x}, std::array{made});
+  const Graph graph = std::move(builder).finish();
+  EXPECT_EQ(graph.nodes[node].inputs[1], made);
+  EXPECT_TRUE(bind_graph(graph, {}).tensors[stored].wants_gradient);
+}
+
+TEST(Verify, a_table_is_stored) {
+  GraphBuilder builder("table");
+  const TensorId ids = builder.input("ids", {2}, DType::int64);
+  const TensorId stored = builder.stored("weight", {10, 4}, TensorKind::parameter);
+  const TensorId made = builder.add("tanh", Unary{UnaryKind::tanh}, {stored});
+  builder.add_node("table", Embedding{10, 4}, std::array{ids}, std::array{made});
+  EXPECT_THROW(std::move(builder).finish(), Error);
 }
 
 }  // namespace

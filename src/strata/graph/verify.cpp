@@ -50,6 +50,7 @@ std::string own_tensors_are_stored(const Graph& graph, NodeId id) {
   if (node.first_own > node.inputs.size()) {
     return fmt::format("node '{}' has no such own tensors", node.name);
   }
+  if (takes_made_weights(node.op)) return {};
   for (std::size_t i = node.first_own; i < node.inputs.size(); ++i) {
     const Tensor& own = graph.tensors[node.inputs[i]];
     if (own.kind != TensorKind::activation) continue;
@@ -85,7 +86,8 @@ constexpr std::array<GraphRule, 7> rules = {{
     {About::node, "every tensor that is named exists", tensors_exist},
     {About::node, "every input is made by an earlier node or stored", inputs_come_first},
     {About::node, "every output is an activation made by this node alone", makes_its_outputs},
-    {About::node, "what belongs to an operator is stored, not made", own_tensors_are_stored},
+    {About::node, "what belongs to an operator is stored, or it takes what is made",
+     own_tensors_are_stored},
     {About::node, "every node has a name", has_a_name},
     {About::tensor, "activations are made by a node, everything else is not", is_made_or_stored},
     {About::tensor, "extents are at least 1", extents_are_positive},
@@ -104,6 +106,11 @@ void check(const Graph& graph, About about, std::size_t count) {
 }
 
 }  // namespace
+
+bool takes_made_weights(const Operator& op) {
+  return std::holds_alternative<Convolution>(op) || std::holds_alternative<Linear>(op) ||
+         std::holds_alternative<BatchNorm>(op) || std::holds_alternative<GroupNorm>(op);
+}
 
 std::span<const GraphRule> graph_rules() { return rules; }
 

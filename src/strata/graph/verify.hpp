@@ -20,6 +20,11 @@ struct GraphRule {
   std::string (*broken_by)(const Graph& graph, std::uint32_t id) = nullptr;
 };
 
+/// Whether what belongs to the operator may be made by nodes before it. Networks standardise the
+/// weights of convolutions, scale the gains of normalisations, and put biases together from parts;
+/// everything else owns stored tensors alone.
+bool takes_made_weights(const Operator& op);
+
 /// The rules of the Graph, written once. What later stages may rely on is exactly this list.
 std::span<const GraphRule> graph_rules();
 

@@ -86,10 +86,10 @@ class RankGraph {
     // Weights that another node has made already are shared with it: either none or all are given.
     bool shares = false;
     for (std::size_t i = node.first_own; i < node.inputs.size(); ++i)
-      shares |= of_[node.inputs[i]] != no_tensor;
+      shares |= of_[node.inputs[i]] != no_tensor && !holds_share(id, node.inputs[i]);
     if (shares) {
       for (std::size_t i = node.first_own; i < node.inputs.size(); ++i)
-        own.push_back(own_of(op, node.inputs[i]));
+        own.push_back(own_of(op, id, node.inputs[i]));
     }
     const NodeId made = builder_.add_node(node.name, op, data, own);
     Node& added = builder_.graph().nodes[made];
@@ -97,20 +97,30 @@ class RankGraph {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) of_[node.outputs[i]] = added.outputs[i];
     for (std::size_t i = node.first_own; i < node.inputs.size(); ++i) {
       const TensorId tensor = added.inputs[i];
-      of_[node.inputs[i]] = tensor;
+      if (!holds_share(id, node.inputs[i])) of_[node.inputs[i]] = tensor;
       builder_.graph().tensors[tensor].type.dtype = whole_.tensors[node.inputs[i]].type.dtype;
     }
   }
 
+  /// Of a bias that nodes put together from parts, a split layer holds its share of each part: one
+  /// stored vector here.
+  bool holds_share(NodeId node, TensorId own) const {
+    return regions_.roles[node] != SplitRole::none &&
+           whole_.tensors[own].kind == TensorKind::activation;
+  }
+
   /// A bias beside a shared weight is made here, with a share of its features.
-  TensorId own_of(const Operator& op, TensorId id) {
-    if (of_[id] != no_tensor) return of_[id];
+  TensorId own_of(const Operator& op, NodeId node, TensorId id) {
+    const bool is_share = holds_share(node, id);
+    if (of_[id] != no_tensor && !is_share) return of_[id];
     const Tensor& tensor = whole_.tensors[id];
     Shape shape = tensor.type.shape;
     if (const auto* linear = std::get_if<Linear>(&op); linear != nullptr && shape.size() == 1)
       shape = Shape{linear->features};
-    of_[id] = builder_.stored(tensor.name, shape, tensor.kind, tensor.type.dtype);
-    return of_[id];
+    const TensorKind kind = is_share ? TensorKind::parameter : tensor.kind;
+    const TensorId stored = builder_.stored(tensor.name, shape, kind, tensor.type.dtype);
+    if (!is_share) of_[id] = stored;
+    return stored;
   }
 
   void add_collectives(SplitGraph& split) const {

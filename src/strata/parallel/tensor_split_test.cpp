@@ -89,6 +89,29 @@ TEST(TensorSplit, a_tied_table_stays_one) {
   EXPECT_EQ(parameters_of(separate.graph) - parameters_of(tied.graph), vocabulary * width / 4);
 }
 
+// Queries and values have a bias, keys zeros: put together by a node before the product.
+TEST(TensorSplit, of_a_bias_in_parts_a_rank_has_its_share) {
+  GraphBuilder b("beit");
+  const TensorId x = b.input("x", {2, 16, width});
+  const TensorId queries = b.stored("q_bias", {width}, TensorKind::parameter);
+  const TensorId zeros = b.stored("k_bias", {width}, TensorKind::constant);
+  const TensorId values = b.stored("v_bias", {width}, TensorKind::parameter);
+  const TensorId bias = b.add("bias", Concat{.axis = 0}, {queries, zeros, values});
+  const TensorId weight = b.stored("qkv.weight", {3 * width, width}, TensorKind::parameter);
+  const NodeId qkv = b.add_node("qkv", Linear{3 * width}, std::array{x}, std::array{weight, bias});
+  const NodeId cut =
+      b.add_node("split", Split{.axis = -1, .sizes = {}, .parts = 3}, std::array{b.output_of(qkv)});
+  const TensorId attended = b.add("attention", Attention{.heads = heads},
+                                  {b.output_of(cut, 0), b.output_of(cut, 1), b.output_of(cut, 2)});
+  b.add("proj", Linear{width}, {attended});
+  const Graph whole = std::move(b).finish();
+  const SplitGraph split = split_tensors(whole, 4);
+  const Node& share = split.graph.nodes[qkv];
+  EXPECT_EQ(std::get<Linear>(share.op).features, 3 * width / 4);
+  EXPECT_EQ(split.graph.tensors[share.inputs[2]].type.shape, Shape({3 * width / 4}));
+  EXPECT_EQ(macs_of(split.graph) * 4, macs_of(whole));
+}
+
 TEST(TensorSplit, names_and_blocks_stay) {
   const Graph whole = small_decoder();
   const SplitGraph split = split_tensors(whole, 2);

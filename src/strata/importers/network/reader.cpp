@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/graph/operator_names.hpp"
+#include "strata/graph/verify.hpp"
 #include "strata/importers/network/fields.hpp"
 #include "strata/importers/network/network.hpp"
 #include "strata/importers/network/words.hpp"
@@ -216,7 +217,7 @@ void NetworkReader::read_layer(TableReader& keys, const std::string& name, Opera
   const std::size_t spatial_axes =
       spatial_axes_of(inputs.empty() ? Shape() : builder_.type(inputs.front()).shape);
   const std::string missing = read_fields(op, keys, dims_, spatial_axes);
-  const std::vector<TensorId> weights = weights_of_layer(keys);
+  const std::vector<TensorId> weights = weights_of_layer(keys, op);
   std::string block;
   read_key(keys, "block", [&block](const Value& value) { block = checked_text(value); });
   const Value* output_names = keys.take("outputs");
@@ -284,14 +285,14 @@ TensorId NetworkReader::previous_output() {
        graph.inputs.size());
 }
 
-std::vector<TensorId> NetworkReader::weights_of_layer(TableReader& keys) {
+std::vector<TensorId> NetworkReader::weights_of_layer(TableReader& keys, const Operator& op) {
   std::vector<TensorId> weights;
   const Graph& graph = builder_.graph();
   const bool has_weights = read_key(keys, "weights", [&](const Value& value) {
     weights = tensors_named(value);
     if (weights.empty()) fail_expected("the names of stored tensors", value);
     for (const TensorId weight : weights) {
-      if (graph.tensors[weight].kind != TensorKind::activation) continue;
+      if (graph.tensors[weight].kind != TensorKind::activation || takes_made_weights(op)) continue;
       fail(ErrorKind::input, "{} is made by a layer; weights are stored",
            in_quotes(graph.tensors[weight].name));
     }

@@ -48,7 +48,7 @@ class NetworkReader {
   std::string default_name(std::string_view op);
   std::vector<TensorId> inputs_of_layer(TableReader& keys);
   TensorId previous_output();
-  std::vector<TensorId> weights_of_layer(TableReader& keys);
+  std::vector<TensorId> weights_of_layer(TableReader& keys, const Operator& op);
   std::vector<TensorId> tensors_named(const Value& names);
   TensorId tensor_named(const std::string& name);
   TensorType read_type(TableReader& keys);

@@ -182,6 +182,85 @@ TEST(OnnxInferenceExport, biases_that_the_export_left_out_are_said) {
             "(RemoveOptionalBias in the file); training has them\n");
 }
 
+// What torch.export's signature and the paths of nodes say of a folded network: a convolution whose
+// normalisation is gone, and a classifier whose bias was zero.
+WrittenModel recorded(const std::string& signature) {
+  WrittenModel model;
+  NodeText conv{"Conv", {"x", "conv.weight"}, {"c"}, {}, "node_conv"};
+  conv.scopes = "['', 'stem', 'stem.bn', '_native_batch_norm_legit_no_training']";
+  conv.rewrite = "RemoveOptionalBiasFromConv, FuseBatchNormIntoConv, RemoveOptionalBiasFromConv";
+  NodeText fc{"Gemm", {"f", "fc.weight"}, {"y"}, {{"transB", std::int64_t{1}}}, "node_fc"};
+  fc.scopes = "['', 'fc', 'linear']";
+  fc.rewrite = "RemoveOptionalBiasFromGemm";
+  model.signature(signature)
+      .producer("pytorch")
+      .input("x", {"N", 3, 8, 8})
+      .store(weight("conv.weight", {4, 3, 8, 8}))
+      .store(weight("fc.weight", {5, 4}))
+      .node(conv)
+      .node({"Flatten", {"c"}, {"f"}})
+      .node(fc)
+      .output("y");
+  return model;
+}
+
+const std::string whole_signature =
+    "# inputs\n"
+    "p_conv_weight: PARAMETER target='conv.weight'\n"
+    "p_stem_bn_weight: PARAMETER target='stem.bn.weight'\n"
+    "p_stem_bn_bias: PARAMETER target='stem.bn.bias'\n"
+    "b_stem_bn_running_mean: BUFFER target='stem.bn.running_mean' persistent=True\n"
+    "p_fc_weight: PARAMETER target='fc.weight'\n"
+    "p_fc_bias: PARAMETER target='fc.bias'\n"
+    "x: USER_INPUT\n";
+
+TEST(OnnxInferenceExport, what_the_file_records_is_put_back) {
+  const Graph graph = recorded(whole_signature).read();
+  EXPECT_EQ(operators_of(graph), "convolution batch_norm reshape linear");
+  EXPECT_EQ(parameters_of(graph), 4 * 3 * 64 + 2 * 4 + 5 * 4 + 5);
+  const Node& norm = node_named(graph, "stem.bn");
+  EXPECT_EQ(graph.tensors[norm.inputs[1]].name, "stem.bn.weight");
+  EXPECT_EQ(graph.tensors[norm.inputs[3]].name, "stem.bn.running_mean");
+  EXPECT_EQ(warnings_of(graph),
+            "value-assumed: 1 batch normalisation that the export folded into convolutions is put "
+            "back, as the file names its tensors; not with --no-fuse\n"
+            "value-assumed: the export left out the bias of 1 layer, 5 parameters that were zero; "
+            "put back, as the file names it\n");
+}
+
+TEST(OnnxInferenceExport, a_file_can_be_read_as_it_is) {
+  const Graph graph = recorded(whole_signature).read({.fuse = false});
+  EXPECT_EQ(operators_of(graph), "convolution reshape linear");
+  EXPECT_TRUE(warns(graph, WarningCode::batch_norm_folded));
+}
+
+TEST(OnnxInferenceExport, a_recorded_normalisation_is_what_its_tensors_say) {
+  const Graph graph = recorded(
+                          "b_stem_bn_running_mean: BUFFER target='stem.bn.running_mean'\n"
+                          "p_conv_bias: PARAMETER target='conv.bias'\n")
+                          .read();
+  EXPECT_EQ(operators_of(graph), "convolution batch_norm reshape linear");
+  EXPECT_EQ(parameters_of(graph), 4 * 3 * 64 + 4 + 5 * 4) << "a bias, no scale and no shift";
+}
+
+TEST(OnnxInferenceExport, a_layer_without_a_bias_gets_none) {
+  const Graph graph = recorded("p_fc_weight: PARAMETER target='fc.weight'\n").read();
+  EXPECT_EQ(operators_of(graph), "convolution reshape linear");
+  EXPECT_TRUE(warns(graph, WarningCode::batch_norm_folded));
+  EXPECT_FALSE(warns(graph, WarningCode::part_ignored)) << "the exporter removed zeros of its own";
+}
+
+TEST(OnnxInferenceExport, paths_that_end_early_record_nothing) {
+  for (const std::string scopes : {"batch_norm", "'batch_norm", "''batch_norm", "', 'batch_norm",
+                                   "'stem.bn', batch_norm", "stem.bn', 'batch_norm"}) {
+    WrittenModel model;
+    NodeText conv{"Conv", {"x", "w"}, {"y"}};
+    conv.scopes = scopes;
+    model.signature(whole_signature).input("x", {1, 3, 8, 8}).store(weight("w", {4, 3, 3, 3}));
+    EXPECT_EQ(operators_of(model.node(conv).output("y").read()), "convolution") << scopes;
+  }
+}
+
 // SqueezeNet's and EfficientNet's classifiers begin with dropout, of which inference leaves a gap.
 TEST(OnnxInferenceExport, a_gap_before_the_last_layer_was_dropout) {
   const auto is_missing = [](const std::string& number, const std::string& before) {

@@ -8,6 +8,13 @@
 #include <fmt/format.h>
 
 namespace strata::onnx {
+namespace {
+
+TensorKind kind_of_fixed(TensorKind kind) {
+  return kind == TensorKind::parameter ? TensorKind::constant : kind;
+}
+
+}  // namespace
 
 OpContext::OpContext(Session& session, std::uint32_t node)
     : session_(session),
@@ -108,6 +115,11 @@ bool OpContext::is_put_together(std::size_t input) {
   return is_constant(input) && value(input).tensor != no_tensor && numbers(input) == nullptr;
 }
 
+bool OpContext::is_made(std::size_t input) const {
+  if (!has(input) || is_constant(input)) return false;
+  return session_.draft.tensors[value(input).tensor].kind == TensorKind::activation;
+}
+
 KnownNumbers OpContext::numbers(std::size_t input) {
   Constant* const known = constant(input);
   return known == nullptr ? nullptr : session_.numbers_of(*known);
@@ -173,13 +185,12 @@ void OpContext::set(std::size_t output, Constant constant) {
 
 void OpContext::set_moved(std::size_t output, DraftId tensor, std::size_t sources) {
   set(output, tensor);
-  bool is_learnt = false;
+  // What is part learnt and part fixed (a bias with zeros for the keys) is no one parameter.
   for (std::size_t i = 0; i < sources && i < inputs_.size(); ++i) {
     const Constant* const source = constant(i);
-    if (source == nullptr) return;
-    is_learnt = is_learnt || source->is_learnt;
+    if (source == nullptr || !source->is_learnt) return;
   }
-  if (!is_learnt || !wants(output)) return;
+  if (!wants(output)) return;
   session_.values[outputs_[output]].constant =
       session_.add_constant({.type = draft().type(tensor), .is_learnt = true});
 }
@@ -232,8 +243,25 @@ DraftId OpContext::transposed(DraftId tensor, const Axes& permutation, const cha
 DraftId OpContext::weight(std::size_t input, const Shape& shape, const char* role, TensorKind kind,
                           DraftId matrix) {
   if (Constant* const known = constant(input)) {
-    return session_.weight(*known, shape, role, kind, matrix);
+    const bool is_fixed = !known->is_learnt && is_floating(known->type.dtype);
+    const bool is_parameter = kind == TensorKind::parameter && !is_fixed;
+    return session_.weight(*known, shape, role, is_parameter ? kind : kind_of_fixed(kind), matrix);
   }
+  return assumed_weight(input, shape, role, kind);
+}
+
+DraftId OpContext::weight_or_made(std::size_t input, const Shape& shape, const char* role,
+                                  DraftId matrix) {
+  if (is_made(input) && is_floating(dtype(input))) {
+    const DraftId given = value(input).tensor;
+    const bool fits = elements_of(draft().shape(given), symbols()) == elements_of(shape, symbols());
+    if (fits) return reshaped(given, shape, role);
+  }
+  return weight(input, shape, role, TensorKind::parameter, matrix);
+}
+
+DraftId OpContext::assumed_weight(std::size_t input, const Shape& shape, const char* role,
+                                  TensorKind kind) {
   const TensorType given = type(input);
   const std::string_view name = session_.flat.value_names[inputs_[input]];
   const bool is_input = draft().tensors[value(input).tensor].kind == TensorKind::input;
@@ -247,7 +275,7 @@ DraftId OpContext::weight(std::size_t input, const Shape& shape, const char* rol
 DraftId OpContext::weight_part(std::size_t input, std::uint32_t part, const Shape& shape,
                                const char* role) {
   const Constant* const whole = constant(input);
-  if (whole == nullptr) return weight(input, shape, role);
+  if (whole == nullptr) return assumed_weight(input, shape, role, TensorKind::parameter);
   Constant piece = *whole;
   piece.name = {};
   piece.root = session_.part_of(whole->root, part);

@@ -52,6 +52,8 @@ class OpContext {
   Constant* constant(std::size_t input);
   /// A weight that nodes of the draft put together from others; its numbers are not known.
   bool is_put_together(std::size_t input);
+  /// Made by a node while the network runs.
+  bool is_made(std::size_t input) const;
   /// The numbers of a constant; nullptr when they are not known.
   KnownNumbers numbers(std::size_t input);
   /// The same for sizes and axes; errors (unsupported) when they are not known, named by `what`.
@@ -87,10 +89,15 @@ class OpContext {
   DraftId reshaped(DraftId tensor, const Shape& shape, const char* suffix = "reshape");
   DraftId transposed(DraftId tensor, const Axes& permutation, const char* suffix = "transpose");
 
-  /// The input as a tensor that belongs to an operator. One that is not constant is taken for a
-  /// weight given from outside, with a warning.
+  /// The input as a tensor that belongs to an operator: a constant where the file stores it and
+  /// nobody learns it (the kernel of a blur). One that is not stored is taken for a weight given
+  /// from outside, with a warning.
   DraftId weight(std::size_t input, const Shape& shape, const char* role,
                  TensorKind kind = TensorKind::parameter, DraftId matrix = no_tensor);
+  /// The same for an operator that also takes what nodes make: a standardised weight, a bias of
+  /// several parts (graph/operators.hpp: takes_made_weights).
+  DraftId weight_or_made(std::size_t input, const Shape& shape, const char* role,
+                         DraftId matrix = no_tensor);
   /// The same for one of several parts that the file keeps in one tensor.
   DraftId weight_part(std::size_t input, std::uint32_t part, const Shape& shape, const char* role);
   /// A constant scalar of the same type as a tensor.
@@ -104,6 +111,7 @@ class OpContext {
   std::string place() const { return place_of(*node_.def); }
 
  private:
+  DraftId assumed_weight(std::size_t input, const Shape& shape, const char* role, TensorKind kind);
   std::optional<AttributeContent> content(std::string_view name) const;
   Value& value(std::size_t input) const;
 

@@ -18,14 +18,14 @@ constexpr std::size_t most_vector_bytes = std::size_t{1} << 20;
 // Shapes under which one weight is used; no real one has more than two or three.
 constexpr std::size_t most_shapes_of_one = 64;
 
-bool holds_several(const Shape& shape) {
-  return std::any_of(shape.begin(), shape.end(), [](Dim extent) { return !extent.is(1); });
-}
-
 }  // namespace
 
 bool is_vector(const Shape& shape) {
   return std::count_if(shape.begin(), shape.end(), [](Dim d) { return !d.is(1); }) <= 1;
+}
+
+bool holds_several(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](Dim extent) { return !extent.is(1); });
 }
 
 void expect_not_empty(const Shape& shape, const Symbols& symbols) {
@@ -105,9 +105,15 @@ void Session::forget_values() {
   looks_ = {};
 }
 
+bool Session::is_named_parameter(const Constant& constant) const {
+  return constant.is_learnt && constant.data != nullptr && model.producer == "pytorch" &&
+         constant.name.find('.') != std::string_view::npos;
+}
+
 DraftId Session::operand(Constant& constant) {
   const bool is_parameter = !is_mask(constant) && constant.is_learnt &&
-                            is_floating(constant.type.dtype) && holds_several(constant.type.shape);
+                            is_floating(constant.type.dtype) &&
+                            (holds_several(constant.type.shape) || is_named_parameter(constant));
   const TensorKind kind = is_parameter ? TensorKind::parameter : TensorKind::constant;
   const DraftId id = weight(constant, constant.type.shape, "operand", kind);
   // Passes look at scalars (is it 0.5?) and at masks; longer tables are never read.

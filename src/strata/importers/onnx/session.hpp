@@ -103,6 +103,10 @@ struct Session {
   /// The numbers of a constant; an initializer is looked into when it is first asked for.
   const KnownNumbers& numbers_of(Constant& constant);
 
+  /// Stored under the path of a parameter, 'stages.0.conv1.gain': PyTorch names nothing else so,
+  /// and such a tensor is learnt even if it is a single number.
+  bool is_named_parameter(const Constant& constant) const;
+
   /// The constant as an operand of the draft.
   DraftId operand(Constant& constant);
   /// The constant as a tensor of that shape that belongs to an operator. `matrix`: for the bias of
@@ -139,6 +143,8 @@ struct Session {
 
 /// At most one extent is not 1.
 bool is_vector(const Shape& shape);
+/// More than one number.
+bool holds_several(const Shape& shape);
 
 /// Errors (input) unless every extent is at least 1: Strata's tensors are not empty.
 void expect_not_empty(const Shape& shape, const Symbols& symbols);

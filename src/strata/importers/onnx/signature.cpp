@@ -33,4 +33,9 @@ std::optional<bool> Signature::is_learnt(std::string_view name) const {
   return place->second;
 }
 
+std::string_view Signature::name_in_file(std::string_view name) const {
+  const auto place = is_learnt_.find(name);
+  return place == is_learnt_.end() ? std::string_view() : place->first;
+}
+
 }  // namespace strata::onnx

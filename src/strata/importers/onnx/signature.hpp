@@ -16,6 +16,9 @@ class Signature {
 
   /// Whether the tensor is learnt; nothing when the file does not say it.
   std::optional<bool> is_learnt(std::string_view name) const;
+  /// The same name as text of the file, which lasts as long as that; empty when it is not there.
+  std::string_view name_in_file(std::string_view name) const;
+  bool is_empty() const { return is_learnt_.empty(); }
 
  private:
   std::unordered_map<std::string_view, bool> is_learnt_;

@@ -335,6 +335,25 @@ std::optional<std::int64_t> different_columns(const TensorDef& tensor, std::int6
   return static_cast<std::int64_t>(seen.size());
 }
 
+std::optional<bool> is_blur(const TensorDef& tensor, std::int64_t channels) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 24;
+  const std::size_t width = width_of(tensor.type);
+  if (tensor.is_external || width == 0 || channels < 2) return std::nullopt;
+  const Bytes bytes = plain_bytes(tensor);
+  const std::size_t count = bytes.size() / width / static_cast<std::size_t>(channels);
+  if (bytes.empty() || bytes.size() > most_bytes) return std::nullopt;
+  if (count < 2 || bytes.size() != count * width * static_cast<std::size_t>(channels)) return false;
+  // Every channel is the first one again: the bytes are their own continuation, a kernel further.
+  const std::size_t kernel = count * width;
+  if (bytes.substr(kernel) != bytes.substr(0, bytes.size() - kernel)) return false;
+  for (std::size_t at = 0; at < count; ++at) {
+    const Number number = number_at(bytes.data() + at * width, tensor.type);
+    const Number mirrored = number_at(bytes.data() + (count - 1 - at) * width, tensor.type);
+    if (!(number.value() > 0) || number != mirrored) return false;
+  }
+  return true;
+}
+
 bool are_same_matrix(const TensorDef& a, const TensorDef& b) {
   constexpr std::size_t looked_at = 4096;
   const std::size_t width = width_of(a.type);

@@ -33,6 +33,10 @@ bool looks_like_sinusoids(const TensorDef& tensor);
 /// numbers cannot be seen, or are too many.
 std::optional<std::int64_t> different_columns(const TensorDef& tensor, std::int64_t rows);
 
+/// Whether the kernels of a depthwise convolution are those of a blur: positive, the same for all
+/// channels and forwards as backwards. Nothing when its numbers cannot be seen.
+std::optional<bool> is_blur(const TensorDef& tensor, std::int64_t channels);
+
 /// Whether two matrices of different tensors hold the same numbers, the second one perhaps
 /// transposed. Numbers at thousands of places are compared; false when they cannot be seen, or are
 /// all the same.

@@ -48,12 +48,19 @@ std::optional<Known> combined(OpContext& context, const Known& a, const Known& b
   return Known{std::make_shared<const Numbers>(std::move(numbers)), *extents};
 }
 
+// A gain that is scaled, or a temperature that is clipped, is learnt whatever numbers it begins
+// with: what is computed of it is computed in every iteration.
+std::optional<Known> fixed(OpContext& context, std::size_t input) {
+  if (is_learnt_operand(context, input)) return std::nullopt;
+  return known(context, input);
+}
+
 // Any number of inputs, from the left.
 bool fold_with(OpContext& context, Binary function, std::optional<DType> result_type) {
   if (context.input_count() == 0) return false;
-  std::optional<Known> total = known(context, 0);
+  std::optional<Known> total = fixed(context, 0);
   for (std::size_t i = 1; total && i < context.input_count(); ++i) {
-    const std::optional<Known> next = known(context, i);
+    const std::optional<Known> next = fixed(context, i);
     if (!next) return false;
     total = combined(context, *total, *next, function);
   }
@@ -113,7 +120,7 @@ MaybeNumber either(OpContext&, Number a, Number b) {
 
 template <UnaryFunction function>
 bool fold_unary(OpContext& context) {
-  const std::optional<Known> x = known(context, 0);
+  const std::optional<Known> x = fixed(context, 0);
   if (!x || !may_compute(context, static_cast<std::int64_t>(x->numbers->size()))) return false;
   Numbers numbers;
   numbers.reserve(x->numbers->size());
@@ -121,6 +128,41 @@ bool fold_unary(OpContext& context) {
     const MaybeNumber result = function(context, number);
     if (!result) return false;
     numbers.push_back(*result);
+  }
+  return set_known(context, 0, context.dtype(0), x->extents, std::move(numbers));
+}
+
+// A bound of a Clip: an attribute first and an input since opset 11; nothing where there is none.
+struct Bound {
+  std::optional<Number> value;
+  bool is_known = true;
+};
+
+Bound bound_of_clip(OpContext& context, std::size_t input, std::string_view attribute) {
+  if (context.has(input)) {
+    const KnownNumbers numbers = context.numbers(input);
+    if (numbers == nullptr || numbers->size() != 1) return {std::nullopt, false};
+    return {numbers->front()};
+  }
+  if (!context.has_attribute(attribute)) return {};
+  return {Number::real(context.real(attribute, 0))};
+}
+
+// TensorFlow's padding is at least 0: max(0, (⌈in/stride⌉ − 1)·stride + cover − in).
+bool fold_clip(OpContext& context) {
+  const std::optional<Known> x = fixed(context, 0);
+  const Bound least = bound_of_clip(context, 1, "min");
+  const Bound most = bound_of_clip(context, 2, "max");
+  if (!x || !least.is_known || !most.is_known) return false;
+  if (!may_compute(context, static_cast<std::int64_t>(x->numbers->size()))) return false;
+  Numbers numbers;
+  numbers.reserve(x->numbers->size());
+  for (const Number number : *x->numbers) {
+    MaybeNumber clipped = number;
+    if (least.value) clipped = larger(*clipped, *least.value, context.symbols());
+    if (clipped && most.value) clipped = smaller(*clipped, *most.value, context.symbols());
+    if (!clipped) return false;
+    numbers.push_back(*clipped);
   }
   return set_known(context, 0, context.dtype(0), x->extents, std::move(numbers));
 }
@@ -147,8 +189,8 @@ double reciprocal_of(double x) { return 1 / x; }
 
 bool fold_where(OpContext& context) {
   const std::optional<Known> condition = known(context, 0);
-  const std::optional<Known> yes = known(context, 1);
-  const std::optional<Known> no = known(context, 2);
+  const std::optional<Known> yes = fixed(context, 1);
+  const std::optional<Known> no = fixed(context, 2);
   if (!condition || !yes || !no) return false;
   const std::optional<Index> both_extents = broadcast(yes->extents, no->extents);
   if (!both_extents) return false;
@@ -168,7 +210,7 @@ bool fold_where(OpContext& context) {
 
 template <Binary function>
 bool fold_reduction(OpContext& context) {
-  const std::optional<Known> x = known(context, 0);
+  const std::optional<Known> x = fixed(context, 0);
   if (!x || x->numbers->empty()) return false;
   if (context.has(1) && context.numbers(1) == nullptr) return false;
   const auto axes = context.axes(1, "axes");
@@ -227,6 +269,7 @@ constexpr std::array arithmetic_rows = {
     FoldRow{"Reciprocal", fold_unary<of_plain<reciprocal_of>>},
     FoldRow{"Floor", fold_unary<floor_of>},
     FoldRow{"Ceil", fold_unary<ceiling_of>},
+    FoldRow{"Clip", fold_clip},
     FoldRow{"Where", fold_where},
     FoldRow{"ReduceProd", fold_reduction<multiply>},
     FoldRow{"ReduceSum", fold_reduction<add>},

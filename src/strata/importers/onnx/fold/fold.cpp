@@ -38,12 +38,32 @@ std::optional<Known> known(OpContext& context, std::size_t input) {
   return result;
 }
 
+bool is_learnt_operand(OpContext& context, std::size_t input) {
+  const Constant* const given = context.constant(input);
+  if (given == nullptr || !given->is_learnt || given->data == nullptr) return false;
+  return context.session().is_named_parameter(*given) ||
+         (given->type.shape.size() > 1 && holds_several(given->type.shape));
+}
+
+namespace {
+
+bool is_made_of_learnt(OpContext& context) {
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    const Constant* const given = context.constant(i);
+    if (given != nullptr && given->is_learnt) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool set_known(OpContext& context, std::size_t output, DType dtype, const Index& extents,
                Numbers numbers) {
   if (numbers.size() > static_cast<std::size_t>(most_known_numbers)) return false;
   Constant constant{.type = {{}, dtype}};
   for (const std::int64_t extent : extents) constant.type.shape.push_back(extent);
   constant.numbers = std::make_shared<const Numbers>(std::move(numbers));
+  constant.is_learnt = is_floating(dtype) && is_made_of_learnt(context);
   context.set(output, std::move(constant));
   return true;
 }

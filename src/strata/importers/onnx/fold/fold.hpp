@@ -38,6 +38,9 @@ struct Known {
 /// Nothing when the input's numbers are not known.
 std::optional<Known> known(OpContext& context, std::size_t input);
 
+/// Whether the input is a parameter of several numbers that the file stores.
+bool is_learnt_operand(OpContext& context, std::size_t input);
+
 /// Sets an output; false when there are too many numbers to keep.
 bool set_known(OpContext& context, std::size_t output, DType dtype, const Index& extents,
                Numbers numbers);

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 
-// Known numbers picked, put together and repeated.
+// Known numbers picked, put together and repeated. A parameter is none of them, whatever numbers it
+// begins with: a class token that is repeated for every sample is learnt.
 namespace strata::onnx {
 namespace {
 
 bool fold_gather(OpContext& context) {
+  if (is_learnt_operand(context, 0)) return false;
   const std::optional<Known> data = known(context, 0);
   const std::optional<Known> indices = known(context, 1);
   if (!data || !indices) return false;
@@ -48,6 +50,7 @@ bool fold_gather(OpContext& context) {
 bool fold_concat(OpContext& context) {
   std::vector<Known> parts;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
+    if (is_learnt_operand(context, i)) return false;
     std::optional<Known> part = known(context, i);
     if (!part || part->extents.size() != context.rank(0)) return false;
     parts.push_back(std::move(*part));
@@ -97,6 +100,7 @@ std::optional<Index> positions_of(Dim begin, Dim end, std::int64_t step, std::in
 }
 
 bool fold_slice(OpContext& context) {
+  if (is_learnt_operand(context, 0)) return false;
   const std::optional<Known> data = known(context, 0);
   for (std::size_t i = 1; i < context.input_count(); ++i) {
     if (context.has(i) && context.numbers(i) == nullptr) return false;
@@ -129,6 +133,7 @@ bool fold_slice(OpContext& context) {
 }
 
 bool fold_split(OpContext& context) {
+  if (is_learnt_operand(context, 0)) return false;
   const std::optional<Known> data = known(context, 0);
   if (!data || context.output_count() == 0) return false;
   if (context.has(1) && context.numbers(1) == nullptr) return false;
@@ -182,18 +187,8 @@ std::optional<Index> plain_numbers(OpContext& context, std::size_t input) {
   return plain;
 }
 
-// A class token that is repeated for every sample stays a parameter, whatever numbers it begins
-// with.
-bool is_learnt_operand(OpContext& context) {
-  const Constant* const given = context.constant(0);
-  if (given == nullptr || !given->is_learnt || given->data == nullptr) return false;
-  const Shape& shape = given->type.shape;
-  return shape.size() > 1 &&
-         std::any_of(shape.begin(), shape.end(), [](Dim extent) { return !extent.is(1); });
-}
-
 bool fold_expand(OpContext& context) {
-  if (is_learnt_operand(context)) return false;
+  if (is_learnt_operand(context, 0)) return false;
   const std::optional<Known> data = known(context, 0);
   const std::optional<Index> target = plain_numbers(context, 1);
   if (!data || !target || count_of(data->extents) == 0) return false;
@@ -210,7 +205,7 @@ bool fold_expand(OpContext& context) {
 }
 
 bool fold_tile(OpContext& context) {
-  if (is_learnt_operand(context)) return false;
+  if (is_learnt_operand(context, 0)) return false;
   const std::optional<Known> data = known(context, 0);
   const std::optional<Index> repeats = plain_numbers(context, 1);
   if (!data || !repeats || repeats->size() != data->extents.size()) return false;

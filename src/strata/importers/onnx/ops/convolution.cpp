@@ -3,6 +3,7 @@
 #include "strata/base/error.hpp"
 #include "strata/importers/onnx/ops/ops.hpp"
 #include "strata/importers/onnx/ops/window.hpp"
+#include "strata/importers/onnx/tensor_data.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,16 @@ Shape weight_shape(OpContext& context, std::size_t weight) {
     fail(ErrorKind::input, "the weight has {} axes, the input {}", shape.size(), context.rank(0));
   }
   if (shape.size() < 3) fail(ErrorKind::input, "a convolution of {} axes", shape.size());
-  for (const Dim extent : shape) number_of(context, extent, "an extent of the weight");
+  for (const Dim extent : shape) {
+    if (!extent.is_number() && !context.is_constant(weight)) {
+      fail(
+          ErrorKind::unsupported,
+          "a conditional convolution: its weight, {}, is mixed for every sample; with a batch that "
+          "the file fixes it can be read",
+          text_of(shape, context.symbols()));
+    }
+    number_of(context, extent, "an extent of the weight");
+  }
   return shape;
 }
 
@@ -42,13 +52,29 @@ Convolution with_window(Convolution op, const Window& window) {
   return op;
 }
 
+// A blur before a stride keeps its kernel as a buffer, which files do not tell from a parameter.
+// PyTorch calls the weights of its layers so; what is called otherwise is judged by its numbers,
+// or, where they are in another file, by the name that blurs have.
+bool is_blur_kernel(OpContext& context, const Convolution& op, const Shape& weight,
+                    std::size_t input) {
+  const bool is_depthwise = op.groups > 1 && op.groups == op.channels && weight[1].is(1);
+  const Constant* const stored = context.constant(input);
+  if (!is_depthwise || stored == nullptr || stored->data == nullptr) return false;
+  const std::string_view name = stored->name;
+  if (name.ends_with("weight")) return false;
+  return is_blur(*stored->data, op.channels)
+      .value_or(name.ends_with(".filt") || name.ends_with("resample_filter"));
+}
+
 DraftId add_convolution(OpContext& context, const Convolution& op, const Shape& weight,
                         const ConvInputs& inputs) {
   const DraftId x = context.tensor(0);
-  std::vector<DraftId> own = {context.weight(inputs.weight, weight, "weight")};
+  std::vector<DraftId> own = {
+      is_blur_kernel(context, op, weight, inputs.weight)
+          ? context.weight(inputs.weight, weight, "kernel", TensorKind::constant)
+          : context.weight_or_made(inputs.weight, weight, "weight")};
   if (op.bias) {
-    own.push_back(
-        context.weight(inputs.bias, {op.channels}, "bias", TensorKind::parameter, own.front()));
+    own.push_back(context.weight_or_made(inputs.bias, {op.channels}, "bias", own.front()));
   }
   return context.add(op, std::array{x}, own);
 }

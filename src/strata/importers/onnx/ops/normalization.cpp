@@ -13,20 +13,47 @@ std::int64_t channels_of(OpContext& context) {
   return number_of(context, context.shape(0)[1], "the number of channels");
 }
 
-void lower_batch_norm(OpContext& context) {
-  const Shape channels = {channels_of(context)};
-  const DraftId scale = context.weight(1, channels, "weight");
-  const DraftId shift = context.weight(2, channels, "bias");
-  const DraftId mean = context.weight(3, channels, "running_mean", TensorKind::buffer);
-  const DraftId variance = context.weight(4, channels, "running_var", TensorKind::buffer);
-  context.set(0, context.add(BatchNorm{}, {context.tensor(0)}, {scale, shift, mean, variance}));
+// PyTorch writes ones and zeros where a normalisation has no scale and shift: nobody learns them.
+bool is_written_out(OpContext& context, std::size_t input, std::int64_t value) {
+  const Constant* const given = context.constant(input);
+  if (given == nullptr || given->is_learnt) return false;
+  const KnownNumbers numbers = context.numbers(input);
+  return numbers == nullptr || std::all_of(numbers->begin(), numbers->end(),
+                                           [value](Number number) { return number.is(value); });
+}
+
+// Scale and shift as far as they are more than ones and zeros; the operator then has none.
+template <class Norm>
+std::vector<DraftId> scale_and_shift(OpContext& context, Norm& op, const Shape& channels) {
+  op.scale = !is_written_out(context, 1, 1);
+  op.shift = !is_written_out(context, 2, 0);
+  std::vector<DraftId> own;
+  if (op.scale) own.push_back(context.weight_or_made(1, channels, "weight"));
+  if (op.shift) own.push_back(context.weight_or_made(2, channels, "bias"));
+  return own;
 }
 
 void lower_instance_norm(OpContext& context) {
   const Shape channels = {channels_of(context)};
-  const DraftId scale = context.weight(1, channels, "weight");
-  const DraftId shift = context.weight(2, channels, "bias");
-  context.set(0, context.add(GroupNorm{}, {context.tensor(0)}, {scale, shift}));
+  GroupNorm op;
+  const std::vector<DraftId> own = scale_and_shift(context, op, channels);
+  context.set(0, context.add(op, std::array{context.tensor(0)}, own));
+}
+
+// Of a single sample, with the statistics of the moment: how PyTorch standardises the weight of a
+// convolution, [1, channels, rest]. Nothing is kept from one iteration to the next.
+bool standardises(OpContext& context) {
+  return context.shape(0)[0].is(1) && context.is_made(3) && context.is_made(4);
+}
+
+void lower_batch_norm(OpContext& context) {
+  const Shape channels = {channels_of(context)};
+  if (standardises(context)) return lower_instance_norm(context);
+  BatchNorm op;
+  std::vector<DraftId> own = scale_and_shift(context, op, channels);
+  own.push_back(context.weight(3, channels, "running_mean", TensorKind::buffer));
+  own.push_back(context.weight(4, channels, "running_var", TensorKind::buffer));
+  context.set(0, context.add(op, std::array{context.tensor(0)}, own));
 }
 
 // Opset 18 scaled each group, opset 21 each channel.

@@ -152,11 +152,12 @@ DraftId linear(OpContext& context, DraftId x, const LinearInputs& inputs, const 
     fail(ErrorKind::input, "the weight expects {} inputs, the last axis has {}", ins, meets.factor);
   }
   std::vector<DraftId> own = {context.weight(inputs.weight, {outs, ins}, "weight")};
-  const bool owns_bias = context.is_constant(inputs.bias) &&
-                         is_vector(context.shape(inputs.bias)) &&
-                         elements_of(context.shape(inputs.bias), context.symbols()).is(outs);
+  // Of several parts (queries and values have one, keys do not) it is put together by nodes.
+  const bool owns_bias = context.has(inputs.bias) && is_vector(context.shape(inputs.bias)) &&
+                         elements_of(context.shape(inputs.bias), context.symbols()).is(outs) &&
+                         (context.is_constant(inputs.bias) || context.is_made(inputs.bias));
   if (owns_bias) {
-    own.push_back(context.weight(inputs.bias, {outs}, "bias", TensorKind::parameter, own.front()));
+    own.push_back(context.weight_or_made(inputs.bias, {outs}, "bias", own.front()));
   }
   const DraftId y = context.add(Linear{outs, owns_bias}, std::array{x}, own, suffix);
   if (owns_bias || !context.has(inputs.bias)) return y;

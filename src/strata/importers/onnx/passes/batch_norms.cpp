@@ -130,26 +130,104 @@ std::vector<NodeId> probably_folded(const Draft& draft) {
   return found;
 }
 
-// The bias of a convolution that a normalisation follows is that normalisation's shift.
-void put_batch_norms(Draft& draft, std::span<const NodeId> convolutions) {
+std::string_view recorded_norm(const Session& session, const DraftNode& convolution) {
+  // "['', 'layer1', 'layer1.0.bn1', '_native_batch_norm_legit_no_training']"
+  const std::string_view scopes = session.flat.nodes[convolution.origin].def->scopes;
+  const std::size_t function = scopes.rfind("batch_norm");
+  if (function == std::string_view::npos) return {};
+  const std::string_view before = scopes.substr(0, scopes.rfind('\'', function));
+  const std::size_t end = before.rfind('\'');
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::size_t begin = before.rfind('\'', end - 1);
+  if (begin == std::string_view::npos) return {};
+  const std::string_view module = before.substr(begin + 1, end - begin - 1);
+  const std::string mean = std::string(module) + ".running_mean";
+  return session.signature.name_in_file(mean).substr(0, module.size());
+}
+
+namespace {
+
+/// A batch normalisation to put back, with the tensors that it had.
+class RestoredNorm {
+ public:
+  RestoredNorm(Session& session, const DraftNode& convolution)
+      : session_(session),
+        convolution_(convolution),
+        module_(recorded_norm(session, convolution)),
+        dtype_(session.draft.type(convolution.outputs[0]).dtype) {}
+
+  DraftId put(Rewriter& rewriter) {
+    Convolution op = op_of<Convolution>(convolution_);
+    const std::span<const DraftId> all = convolution_.inputs;
+    std::vector<DraftId> own = {all[convolution_.first_own]};
+    const std::string_view bias = recorded_bias();
+    if (!bias.empty()) {
+      own.push_back(op.bias ? all[convolution_.first_own + 1]
+                            : stored(bias, "bias", TensorKind::parameter));
+    }
+    op.bias = !bias.empty();
+    const DraftId y = rewriter.add(op, all.first(convolution_.first_own), own, convolution_.origin,
+                                   convolution_.suffix);
+    BatchNorm norm;
+    norm.scale = module_.empty() || learns("weight");
+    norm.shift = module_.empty() || learns("bias");
+    std::vector<DraftId> statistics;
+    if (norm.scale) statistics.push_back(of_norm("weight", TensorKind::parameter));
+    if (norm.shift) statistics.push_back(of_norm("bias", TensorKind::parameter));
+    statistics.push_back(of_norm("running_mean", TensorKind::buffer));
+    statistics.push_back(of_norm("running_var", TensorKind::buffer));
+    // The node of the file has the path of the normalisation where that is recorded.
+    return rewriter.add(norm, std::array{y}, statistics, convolution_.origin,
+                        module_.empty() ? "bn" : "");
+  }
+
+ private:
+  std::string path(std::string_view tensor) const {
+    return std::string(module_).append(1, '.').append(tensor);
+  }
+  bool learns(std::string_view tensor) const {
+    return session_.signature.is_learnt(path(tensor)).value_or(false);
+  }
+
+  // That the convolution had one of its own; most have none before a normalisation.
+  std::string_view recorded_bias() const {
+    const std::string_view weight =
+        session_.draft.tensors[convolution_.inputs[convolution_.first_own]].name;
+    constexpr std::string_view ending = "weight";
+    if (module_.empty() || !weight.ends_with(ending)) return {};
+    const std::string bias =
+        std::string(weight.substr(0, weight.size() - ending.size())).append("bias");
+    if (!session_.signature.is_learnt(bias).value_or(false)) return {};
+    return session_.signature.name_in_file(bias);
+  }
+
+  DraftId of_norm(const char* tensor, TensorKind kind) {
+    const std::string_view name =
+        module_.empty() ? std::string_view() : session_.signature.name_in_file(path(tensor));
+    return stored(name, tensor, kind);
+  }
+
+  DraftId stored(std::string_view name, const char* role, TensorKind kind) {
+    const std::int64_t channels = op_of<Convolution>(convolution_).channels;
+    return session_.draft.add_tensor(
+        {.type = {{channels}, dtype_}, .name = name, .role = role, .kind = kind});
+  }
+
+  Session& session_;
+  const DraftNode& convolution_;
+  std::string_view module_;
+  DType dtype_;
+};
+
+}  // namespace
+
+void put_batch_norms(Session& session, std::span<const NodeId> convolutions) {
+  Draft& draft = session.draft;
   Rewriter rewriter(draft);
   for (const NodeId id : convolutions) {
     const DraftNode& node = draft.nodes[id];
-    Convolution op = op_of<Convolution>(node);
-    op.bias = false;
-    const DType dtype = draft.type(node.outputs[0]).dtype;
-    const auto stored = [&](const char* role, TensorKind kind) {
-      return draft.add_tensor({.type = {{op.channels}, dtype}, .role = role, .kind = kind});
-    };
-    const std::array own = {
-        stored("weight", TensorKind::parameter), stored("bias", TensorKind::parameter),
-        stored("running_mean", TensorKind::buffer), stored("running_var", TensorKind::buffer)};
     rewriter.place_before(id);
-    const DraftId y =
-        rewriter.add(op, std::span(node.inputs).first(node.first_own),
-                     std::span(node.inputs).subspan(node.first_own, 1), node.origin, node.suffix);
-    rewriter.replace(node.outputs[0],
-                     rewriter.add(BatchNorm{}, std::array{y}, own, node.origin, "bn"));
+    rewriter.replace(node.outputs[0], RestoredNorm(session, node).put(rewriter));
   }
   if (rewriter.has_changes()) rewriter.apply();
 }

@@ -15,7 +15,13 @@ std::vector<NodeId> named_folded(const Session& session);
 /// patches, or that make the prediction.
 std::vector<NodeId> probably_folded(const Draft& draft);
 
-/// Puts a batch normalisation after each of these convolutions, in place of its bias.
-void put_batch_norms(Draft& draft, std::span<const NodeId> convolutions);
+/// The module of the batch normalisation that was folded into a convolution, where the file records
+/// both: 'layer1.0.bn1' in the path of the node, and its tensors in torch.export's signature. Empty
+/// otherwise.
+std::string_view recorded_norm(const Session& session, const DraftNode& convolution);
+
+/// Puts a batch normalisation after each of these convolutions. A bias of the convolution is its
+/// shift, unless the file records that there were both.
+void put_batch_norms(Session& session, std::span<const NodeId> convolutions);
 
 }  // namespace strata::onnx

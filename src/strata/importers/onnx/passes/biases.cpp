@@ -8,7 +8,8 @@
 namespace strata::onnx {
 namespace {
 
-/// A product or convolution without a bias, and the vector that is added to it.
+/// A product or convolution without a bias, and the vector that is added to it: stored, or of a
+/// product put together by nodes.
 struct Biased {
   const DraftNode* node;
   DraftId vector;
@@ -35,7 +36,10 @@ std::optional<Biased> biased(const Draft& draft, const Uses& uses, const DraftNo
     if (node == nullptr || !uses.is_single(product)) continue;
     if (!is_floating(draft.type(vector).dtype)) continue;
     if (const auto* linear = std::get_if<Linear>(node->op.get())) {
-      const bool fits = !linear->bias && covers_last(draft, vector, {linear->features});
+      const bool is_made = draft.tensors[vector].kind == TensorKind::activation &&
+                           draft.shape(vector) == Shape{linear->features};
+      const bool fits =
+          !linear->bias && (is_made || covers_last(draft, vector, {linear->features}));
       if (fits) return Biased{node, vector, linear->features};
     }
     if (const auto* convolution = std::get_if<Convolution>(node->op.get())) {
@@ -44,13 +48,6 @@ std::optional<Biased> biased(const Draft& draft, const Uses& uses, const DraftNo
     }
   }
   return std::nullopt;
-}
-
-Operator with_bias(const Operator& op) {
-  if (const auto* linear = std::get_if<Linear>(&op)) return Linear{linear->features, true};
-  Convolution convolution = std::get<Convolution>(op);
-  convolution.bias = true;
-  return convolution;
 }
 
 }  // namespace
@@ -72,7 +69,9 @@ void merge_biases(Session& session) {
     const DraftId weight = layer.inputs[layer.first_own];
     const auto [place, is_new] =
         biases.try_emplace({weight, draft.tensors[match->vector].root}, no_tensor);
-    if (is_new || draft.tensors[match->vector].root == no_root) {
+    if (!draft.is_stored(match->vector)) {
+      place->second = match->vector;
+    } else if (is_new || draft.tensors[match->vector].root == no_root) {
       place->second = with_shape(draft, match->vector, {match->length}, "bias");
     }
     const std::array own = {weight, place->second};

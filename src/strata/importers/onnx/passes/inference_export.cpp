@@ -116,7 +116,7 @@ void assume_batch_norms(Session& session, const Census& census, std::vector<Node
     fail(ErrorKind::unsupported, "--assume-bn for more than {} convolutions", most_convolutions);
   }
   if (folded.empty() && census.batch_norms == 0) folded = probably_folded(session.draft);
-  put_batch_norms(session.draft, folded);
+  put_batch_norms(session, folded);
   session.warn(WarningCode::value_assumed,
                folded.empty()
                    ? fmt::format("--assume-bn adds none: no batch normalisation is missing after "
@@ -126,11 +126,30 @@ void assume_batch_norms(Session& session, const Census& census, std::vector<Node
                                  folded.size(), census.convolutions));
 }
 
+// What the file itself says was there is no guess, and needs no flag.
+void restore_recorded_norms(Session& session) {
+  const Draft& draft = session.draft;
+  std::vector<NodeId> recorded = named_folded(session);
+  std::erase_if(recorded,
+                [&](NodeId id) { return recorded_norm(session, draft.nodes[id]).empty(); });
+  if (!recorded.empty() && recorded.size() <= most_convolutions) {
+    put_batch_norms(session, recorded);
+    session.warn(
+        WarningCode::value_assumed,
+        fmt::format("{} batch normalisation{} that the export folded into convolutions {} "
+                    "put back, as the file names {} tensors; not with --no-fuse",
+                    recorded.size(), recorded.size() == 1 ? "" : "s",
+                    recorded.size() == 1 ? "is" : "are", recorded.size() == 1 ? "its" : "their"));
+  }
+}
+
 }  // namespace
 
 void restore_training_layers(Session& session) {
-  const Census census = census_of(session.draft);
+  if (session.options.fuse) restore_recorded_norms(session);
+  restore_left_out_biases(session);
   warn_of_left_out_biases(session);
+  const Census census = census_of(session.draft);
   std::vector<NodeId> folded = named_folded(session);
   if (!session.options.assume_batch_norm) {
     warn_of_folding(session, census, folded.size());

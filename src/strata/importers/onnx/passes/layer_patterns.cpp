@@ -55,6 +55,52 @@ void fuse_scale(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftN
   rewriter.replace(y, rewriter.add(BatchNorm{}, std::array{norm.inputs[0]}, own, norm.origin));
 }
 
+/// PyTorch's group normalisation: [N, C, …] → [N, g, rest] → instance normalisation → [N, C, …],
+/// then a scale and a shift per channel.
+struct Groups {
+  DraftId x;
+  DraftId y;
+  std::int64_t count;
+};
+
+std::optional<Groups> groups_of(const Draft& draft, const Uses& uses, const DraftNode& norm) {
+  if (!(op_of<GroupNorm>(norm) == GroupNorm{0, false, false})) return std::nullopt;
+  const DraftNode* const split = draft.producer<Reshape>(norm.inputs[0]);
+  const DraftNode* const join = uses.only_reader(draft, norm.outputs[0]);
+  if (split == nullptr || join == nullptr || !std::holds_alternative<Reshape>(*join->op)) {
+    return std::nullopt;
+  }
+  const Shape& x = draft.shape(split->inputs[0]);
+  const Shape& parted = draft.shape(split->outputs[0]);
+  const bool splits_channels =
+      x.size() >= 3 && parted.size() == 3 && parted[0] == x[0] && parted[1].is_number() &&
+      x[1].is_number() && x[1].factor % parted[1].factor == 0 && draft.shape(join->outputs[0]) == x;
+  if (!splits_channels) return std::nullopt;
+  return Groups{split->inputs[0], join->outputs[0], parted[1].factor};
+}
+
+void fuse_group_norm(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftNode& norm) {
+  const std::optional<Groups> groups = groups_of(draft, uses, norm);
+  if (!groups) return;
+  GroupNorm op{groups->count, false, false};
+  const Shape channels = {draft.shape(groups->x)[1]};
+  std::vector<DraftId> own;
+  DraftId y = groups->y;
+  if (const auto scale = per_channel_reader(draft, uses, y, ElementwiseKind::multiply)) {
+    op.scale = true;
+    own.push_back(with_shape(draft, scale->stored, channels, "weight"));
+    y = scale->node->outputs[0];
+  }
+  const auto shift = per_channel_reader(draft, uses, y, ElementwiseKind::add);
+  if (shift && op.scale) {
+    op.shift = true;
+    own.push_back(with_shape(draft, shift->stored, channels, "bias"));
+    y = shift->node->outputs[0];
+  }
+  rewriter.place_before(draft.tensors[y].producer);
+  rewriter.replace(y, rewriter.add(op, std::array{groups->x}, own, norm.origin));
+}
+
 // [N, C, …] → [N, g, C/g, …] → swapped → [N, C, …]
 void fuse_shuffle(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftNode& transpose) {
   const Axes& order = op_of<Transpose>(transpose).permutation;
@@ -86,6 +132,7 @@ void fuse_layers(Session& session) {
   for (NodeId id = 0; id < draft.nodes.size(); ++id) {
     const DraftNode& node = draft.nodes[id];
     if (std::holds_alternative<BatchNorm>(*node.op)) fuse_scale(draft, uses, rewriter, node);
+    if (std::holds_alternative<GroupNorm>(*node.op)) fuse_group_norm(draft, uses, rewriter, node);
     if (std::holds_alternative<Transpose>(*node.op)) fuse_shuffle(draft, uses, rewriter, node);
   }
   if (rewriter.has_changes()) rewriter.apply();

@@ -3,11 +3,14 @@
 
 #include "strata/base/text.hpp"
 #include "strata/importers/onnx/passes/batch_norms.hpp"
+#include "strata/importers/onnx/passes/pattern.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace strata::onnx {
@@ -17,6 +20,11 @@ std::int64_t outputs_of(const Operator& op) {
   if (const auto* linear = std::get_if<Linear>(&op)) return linear->features;
   if (const auto* convolution = std::get_if<Convolution>(&op)) return convolution->channels;
   return 0;
+}
+
+bool has_bias(const Operator& op) {
+  if (const auto* linear = std::get_if<Linear>(&op)) return linear->bias;
+  return std::get<Convolution>(op).bias;
 }
 
 /// 'classifier.1.weight' is the weight of module 1 of the list 'classifier'.
@@ -55,9 +63,70 @@ bool mentions(const FlatGraph& flat, const std::string& module) {
 
 }  // namespace
 
-// A convolution whose normalisation was folded had no bias of its own.
+namespace {
+
+// The bias of a layer without one, if the signature names it and the file does not store it.
+std::string_view left_out_bias(const Session& session, const DraftNode& node,
+                               const std::unordered_set<std::string_view>& stored) {
+  constexpr std::string_view ending = "weight";
+  if (outputs_of(*node.op) == 0 || has_bias(*node.op)) return {};
+  const std::string_view weight = session.draft.tensors[node.inputs[node.first_own]].name;
+  if (!weight.ends_with(ending)) return {};
+  const std::string bias =
+      std::string(weight.substr(0, weight.size() - ending.size())).append("bias");
+  if (!session.signature.is_learnt(bias).value_or(false) || stored.contains(bias)) return {};
+  return session.signature.name_in_file(bias);
+}
+
+std::string left_out_text(std::size_t layers, std::int64_t numbers) {
+  return fmt::format("the export left out the {} of {} layer{}, {} parameters that were zero",
+                     layers == 1 ? "bias" : "biases", layers, layers == 1 ? "" : "s", numbers);
+}
+
+}  // namespace
+
+void restore_left_out_biases(Session& session) {
+  Draft& draft = session.draft;
+  if (session.signature.is_empty()) return;
+  std::unordered_set<std::string_view> stored;
+  for (const TensorDef& tensor : session.model.graph->initializers) stored.insert(tensor.name);
+  // A layer that is applied twice has one bias.
+  std::unordered_map<std::string_view, DraftId> biases;
+  Rewriter rewriter(draft);
+  std::size_t layers = 0;
+  std::int64_t numbers = 0;
+  for (NodeId id = 0; id < draft.nodes.size(); ++id) {
+    const DraftNode& node = draft.nodes[id];
+    const std::string_view name = left_out_bias(session, node, stored);
+    if (name.empty()) continue;
+    const std::int64_t outputs = outputs_of(*node.op);
+    const auto [bias, is_new] = biases.try_emplace(name, no_tensor);
+    if (is_new) {
+      bias->second = draft.add_tensor({.type = {{outputs}, draft.type(node.outputs[0]).dtype},
+                                       .name = name,
+                                       .role = "bias",
+                                       .kind = TensorKind::parameter});
+      ++layers;
+      numbers += outputs;
+    }
+    const std::array own = {node.inputs[node.first_own], bias->second};
+    rewriter.place_before(id);
+    rewriter.replace(node.outputs[0],
+                     rewriter.add(with_bias(*node.op), std::span(node.inputs).first(node.first_own),
+                                  own, node.origin, node.suffix));
+  }
+  if (!rewriter.has_changes()) return;
+  rewriter.apply();
+  session.warn(WarningCode::value_assumed,
+               fmt::format("{}; put back, as the file names {}", left_out_text(layers, numbers),
+                           layers == 1 ? "it" : "them"));
+}
+
+// A convolution whose normalisation was folded had no bias of its own. Where there is a signature,
+// it says which layers had one: the exporter gives all of them zeros first.
 void warn_of_left_out_biases(Session& session) {
   const Draft& draft = session.draft;
+  if (!session.signature.is_empty()) return;
   const std::vector<NodeId> folded = named_folded(session);
   const std::unordered_set<NodeId> are_folded(folded.begin(), folded.end());
   std::size_t layers = 0;
@@ -74,9 +143,7 @@ void warn_of_left_out_biases(Session& session) {
   if (layers == 0) return;
   session.warn(
       WarningCode::part_ignored,
-      fmt::format("the export left out the {} of {} layer{}, {} parameters that were zero "
-                  "(RemoveOptionalBias in the file); training has them",
-                  layers == 1 ? "bias" : "biases", layers, layers == 1 ? "" : "s", numbers));
+      left_out_text(layers, numbers) + " (RemoveOptionalBias in the file); training has them");
 }
 
 bool lacks_module_before_head(const Session& session) {

@@ -6,7 +6,11 @@
 /// What an exporter has left out, by the traces that it leaves in the file.
 namespace strata::onnx {
 
-/// Says how many biases onnxscript has removed because they were zero.
+/// Puts back the biases that the exporter has removed because they were zero, where torch.export's
+/// signature in the file names them.
+void restore_left_out_biases(Session& session);
+
+/// Says how many biases onnxscript has removed, in a file without a signature.
 void warn_of_left_out_biases(Session& session);
 
 /// Whether the module before the last layer is missing: the layer is 'classifier.1', and nothing in

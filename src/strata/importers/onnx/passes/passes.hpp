@@ -40,7 +40,7 @@ void fuse_norms(Session& session);
 void fuse_activations(Session& session);
 // attention_pattern.cpp: softmax(Q Kᵀ) V from its parts.
 void fuse_attention(Session& session);
-// layer_patterns.cpp: Caffe's BatchNorm + Scale, channel shuffle.
+// layer_patterns.cpp: Caffe's BatchNorm + Scale, group normalisation, channel shuffle.
 void fuse_layers(Session& session);
 // inference_export.cpp: what an export for inference has lost, as warnings, or put back.
 void restore_training_layers(Session& session);

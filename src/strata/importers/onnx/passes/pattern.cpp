@@ -68,4 +68,11 @@ DraftId with_shape(Draft& draft, DraftId stored, const Shape& shape, const char*
   return draft.add_tensor(std::move(tensor));
 }
 
+Operator with_bias(const Operator& op) {
+  if (const auto* linear = std::get_if<Linear>(&op)) return Linear{linear->features, true};
+  Convolution convolution = std::get<Convolution>(op);
+  convolution.bias = true;
+  return convolution;
+}
+
 }  // namespace strata::onnx

@@ -39,4 +39,7 @@ bool covers_last(const Draft& draft, DraftId stored, const Shape& extents);
 /// A stored tensor with the same numbers under another shape.
 DraftId with_shape(Draft& draft, DraftId stored, const Shape& shape, const char* role);
 
+/// A product or convolution like this one that has a bias.
+Operator with_bias(const Operator& op);
+
 }  // namespace strata::onnx

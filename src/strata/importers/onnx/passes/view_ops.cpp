@@ -67,8 +67,9 @@ DraftId ViewWriter::tensor(DraftId old) {
 
 std::vector<DraftId> ViewWriter::add_all(const DraftNode& like, Operator op,
                                          std::span<const DraftId> data) {
-  const NodeId id =
-      draft_.append(draft_.make(std::move(op), data, own_of(like), like.origin, like.suffix));
+  std::vector<DraftId> own;
+  for (const DraftId id : own_of(like)) own.push_back(tensor(id));
+  const NodeId id = draft_.append(draft_.make(std::move(op), data, own, like.origin, like.suffix));
   return draft_.nodes[id].outputs;
 }
 
