@@ -16,11 +16,11 @@ namespace strata {
 
 std::span<const Command* const> commands() {
   static const std::array all = {
-      &predict_command,   &sweep_command,   &measure_command, &capture_command, &conv_command,
-      &roofline_command,  &compare_command, &explain_command, &trace_command,   &report_command,
-      &plot_command,      &show_command,    &convert_command, &machine_command, &validate_command,
-      &reproduce_command, &list_command,    &doctor_command,  &setup_command,   &help_command,
-      &generate_command};
+      &predict_command,  &sweep_command,     &measure_command, &record_command,  &capture_command,
+      &conv_command,     &roofline_command,  &compare_command, &explain_command, &trace_command,
+      &report_command,   &plot_command,      &show_command,    &convert_command, &machine_command,
+      &validate_command, &reproduce_command, &list_command,    &doctor_command,  &setup_command,
+      &help_command,     &generate_command};
   return all;
 }
 

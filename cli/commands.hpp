@@ -10,6 +10,7 @@ extern const Command predict_command;
 extern const Command sweep_command;
 extern const Command measure_command;
 extern const Command capture_command;
+extern const Command record_command;
 extern const Command compare_command;
 extern const Command conv_command;
 extern const Command show_command;

@@ -4,8 +4,8 @@
 #   strata_embed_folder(<function> <pattern>...)   files of the source tree
 #   strata_embed_files(<function> <file>...)       files that may be made by the build
 #
-# define `std::span<const EmbeddedFile> strata::<function>()`, as declared in src/strata/base/embedded.hpp, with one
-# entry per file, sorted by path. All go into one source, which
+# define `std::span<const EmbeddedFile> strata::<function>()`, as declared in src/strata/base/embedded.hpp, or beside the
+# command that alone uses it, with one entry per file, sorted by path. All go into one source, which
 #
 #   strata_write_embedded(<variable>)
 #
@@ -32,6 +32,7 @@ function(strata_embed_files symbol)
     string(APPEND entries "      {\"${name}\", {${label}, static_cast<std::size_t>(${label}_end - ${label})}},\n")
     math(EXPR number "${number} + 1")
   endforeach()
+  string(APPEND blocks "namespace strata {\nstd::span<const EmbeddedFile> ${symbol}();\n}\n")
   string(APPEND blocks "std::span<const strata::EmbeddedFile> strata::${symbol}() {\n")
   if(entries STREQUAL "")
     string(APPEND blocks "  return {};\n}\n\n")  # an array may not be empty

@@ -71,10 +71,11 @@ def built_module():
 
 def package_files():
     """(path in the wheel, file), of what is written in Python."""
-    folder = os.path.join(SOURCE, "python", NAME)
-    for name in sorted(os.listdir(folder)):
-        if name.endswith((".py", ".pyi", ".typed")):
-            yield f"{NAME}/{name}", os.path.join(folder, name)
+    for package in (NAME, "strata_recording"):
+        folder = os.path.join(SOURCE, "python", package)
+        for name in sorted(os.listdir(folder)):
+            if name.endswith((".py", ".pyi", ".typed")):
+                yield f"{package}/{name}", os.path.join(folder, name)
     yield "strata_torch.py", os.path.join(SOURCE, "python", "strata_torch.py")
 
 

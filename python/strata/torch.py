@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks from PyTorch modules, without writing a file.
+"""Predictions of PyTorch modules and of training steps of your own.
 
     import strata.torch
-    strata.torch.predict(module, example_inputs, on="h200")
+    strata.torch.predict(module, inputs, on="h200")     # Strata writes the step: loss, backward, update
+    strata.torch.predict(step, on="h200")               # a function that does what you want
 
-The module is traced once, in training mode, so batch norm and dropout are there; layers are called as the modules are
-("layer1.0.conv1"), so recordings of it match. The module, its buffers and the random numbers stay as they were.
+PyTorch itself says what it runs: the step runs on tensors without numbers, which takes no GPU and no time. Layers are called
+as the modules are ("layer1.0.conv1"). Modules, optimizers and random numbers stay as they were. load() makes a network of
+a module, as of a file, whose sizes and framework can be changed afterwards.
 """
 from __future__ import annotations
 
@@ -13,15 +15,17 @@ import contextlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tempfile
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
-from . import _exported_names, _verbs
+from . import _exported_names, _recorder, _verbs
 from ._commands import Error, StrataWarning, warn
+from ._recorder import Recording
 from ._results import Prediction
 from ._verbs import Model
 
@@ -31,9 +35,14 @@ except ImportError:  # it is installed beside the package, and only captures nee
     pass
 
 LOAD_OPTIONS = ("no_fuse", "assume_bn", "strict")
+# What asks for another step than PyTorch runs here: for these the module is exported, and rules say what would run.
+OF_NETWORKS = (*LOAD_OPTIONS, "parallel", "devices", "framework", "micro_batches", "recompute", "seq", "dims")
 # Where versions of PyTorch have the exporter by tracing.
 EXPORTERS = ("torch.onnx.utils", "torch.onnx._internal.torchscript_exporter.utils")
 ABOUT_INFERENCE_EXPORTS = ("dropout-missing", "batch-norm-folded")  # which this is not
+
+
+Step = Union[torch.nn.Module, Callable[[], Any]]
 
 
 def _example(example_inputs: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
@@ -170,12 +179,42 @@ def _check_parameters(model: Model, document: Mapping[str, Any], module: torch.n
          f"{', '.join(missing[:3])}")
 
 
-def predict(module: torch.nn.Module, example_inputs: Any, *, on: Optional[str] = None, batch_axis: int = 0,
-            name: Optional[str] = None, **options: Any) -> Prediction:
-    """How long a training iteration of the module takes on a machine; options as strata.predict has them."""
-    of_load = {key: options.pop(key) for key in LOAD_OPTIONS if key in options}
-    model = load(module, example_inputs, batch_axis=batch_axis, name=name, **of_load)
+def _is_of_network(on: Any, options: Mapping[str, Any]) -> bool:
+    names = on if isinstance(on, (list, tuple)) else [on]
+    is_cluster = any(isinstance(name, str) and re.match(r"\d+x", name) for name in names)
+    return is_cluster or any(options.get(key) for key in OF_NETWORKS)
+
+
+def predict(what: Step, inputs: Any = None, *, on: Union[None, str, Sequence[str]] = None, training: bool = True,
+            optimizer: Optional[str] = None, amp: Optional[str] = None, dtype: Optional[str] = None,
+            batch: Optional[int] = None, batch_axis: int = 0, name: Optional[str] = None, samples: Optional[int] = None,
+            real: bool = False, **options: Any) -> Prediction:
+    """How long a training step takes on a machine: of a module, which is called with `inputs`, or of a function that does
+    one step. What it is told of the step is as for record(), other options are as for strata.predict()."""
+    training = training and not options.pop("inference", False)
+    if isinstance(what, torch.nn.Module) and _is_of_network(on, options):
+        of_load = {key: options.pop(key) for key in LOAD_OPTIONS if key in options}
+        model = load(what, inputs, batch_axis=batch_axis, name=name, **of_load)
+        return _verbs.predict(model, on=on, batch=batch, dtype=dtype, amp=amp, optimizer=optimizer,
+                              inference=not training, **options)
+    model = record(what, inputs, training=training, optimizer=optimizer, amp=amp, dtype=dtype, batch=batch,
+                   batch_axis=batch_axis, name=name, samples=samples, real=real)
     return _verbs.predict(model, on=on, **options)
 
 
-__all__: List[str] = ["load", "name_layers", "predict"]
+def record(what: Step, inputs: Any = None, *, path: Union[None, str, "os.PathLike[str]"] = None, training: bool = True,
+           optimizer: Optional[str] = None, amp: Optional[str] = None, dtype: Optional[str] = None,
+           batch: Optional[int] = None, batch_axis: int = 0, name: Optional[str] = None, samples: Optional[int] = None,
+           real: bool = False) -> Recording:
+    """What PyTorch runs in one step, as a model for every function; with `path` also as that file, which every command
+    takes. Of a module: `optimizer` is "momentum" (default), "sgd", "adam" or "none", `amp` is "bf16" or "fp16" for
+    autocast, `batch` another size of axis `batch_axis` than the inputs have, training=False one pass of inference. A
+    function says all that itself. With `real` the step really runs, on a GPU."""
+    try:
+        return _recorder.record(what, inputs, path=path, training=training, optimizer=optimizer, amp=amp, dtype=dtype,
+                                batch=batch, batch_axis=batch_axis, name=name, samples=samples, real=real)
+    except ImportError as missing:
+        raise Error(f"PyTorch {torch.__version__} cannot record ({missing}); 1.13 or newer can", "environment") from missing
+
+
+__all__: List[str] = ["Recording", "load", "name_layers", "predict", "record"]

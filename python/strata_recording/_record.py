@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import torch
 
@@ -68,6 +68,30 @@ def _optimizer(name: str, module: torch.nn.Module) -> Any:
     return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9 if name == "momentum" else 0, foreach=True)
 
 
+def _step_of(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any], training: bool, region: Any,
+             update: Any) -> Callable[[], None]:
+    """A step as people write it."""
+    def infer() -> None:
+        with torch.no_grad(), region:
+            module(*args, **kwargs)
+
+    def train() -> None:
+        for one in module.parameters():
+            one.grad = None
+        with region:
+            output = module(*args, **kwargs)
+            tensors, is_loss = _loss_of(output)
+            if len(tensors) == 1 and not is_loss:
+                output = _cross_entropy(tensors[0])
+            del tensors
+        _backward(output)
+        del output
+        if update is not None:
+            update.step()
+
+    return train if training else infer
+
+
 def record_module(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any], *, training: bool = True,
                   optimizer: str = "momentum", autocast: Optional[torch.dtype] = None, real: bool = False,
                   around: Any = None, name: Optional[str] = None) -> Dict[str, Any]:
@@ -90,25 +114,7 @@ def record_module(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[s
             samples = int(first.shape[0]) if first is not None else 1
             update = _optimizer(optimizer, module) if training else None
             region = torch.autocast("cuda", dtype=autocast) if autocast else contextlib.nullcontext()
-
-            def step() -> None:
-                if not training:
-                    with torch.no_grad(), region:
-                        module(*args, **kwargs)
-                    return
-                for one in module.parameters():
-                    one.grad = None
-                with region:
-                    output = module(*args, **kwargs)
-                    tensors, is_loss = _loss_of(output)
-                    if len(tensors) == 1 and not is_loss:
-                        output = _cross_entropy(tensors[0])
-                    del tensors
-                _backward(output)
-                del output
-                if update is not None:
-                    update.step()
-
+            step = _step_of(module, args, kwargs, training, region, update)
             if update is not None:  # which makes its states in its first step
                 for one in module.parameters():
                     one.grad = torch.empty_like(one) if one.requires_grad else None

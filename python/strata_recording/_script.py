@@ -13,7 +13,6 @@ from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 import torch
 
-from ._devices import Devices
 from ._patches import Patches
 from ._refusal import Refusal, refusal_of
 from ._step import StepRecording, has_parameters
@@ -26,9 +25,9 @@ OLDEST = (1, 13)
 def tell(folder: str, kind: str, message: str) -> None:
     """Why there is no recording, for strata record, which says it. The first reason counts."""
     with contextlib.suppress(OSError):
-        handle = os.open(os.path.join(folder, "reason.json"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(os.path.join(folder, "reason"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"kind": kind, "message": message}, file)
+            file.write(f"{kind}\n{message}")
 
 
 def _is_inside_of_init() -> bool:

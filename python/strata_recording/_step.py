@@ -11,7 +11,6 @@ from torch.nn.parameter import UninitializedTensorMixin
 from torch.utils._mode_utils import no_dispatch
 
 from ._alive import AsBefore, alive, top_of
-from ._autocast import Autocast
 from ._checkpoints import Checkpoints
 from ._collectives import Collectives
 from ._devices import Devices

@@ -95,11 +95,12 @@ class FromPyTorch(unittest.TestCase):
 
     def test_predict_takes_the_options_of_predict(self):
         module, example = torchvision.models.resnet18(), torch.randn(2, 3, 224, 224)
-        result = strata.torch.predict(module, example, on="h200", batch=32, amp="bf16")
+        loaded = strata.predict(strata.torch.load(module, example), on="h200", batch=32, amp="bf16")
         built_in = strata.predict("resnet18", on="h200", batch=32, amp="bf16")
-        self.assertAlmostEqual(result.time_s / built_in.time_s, 1, delta=0.02)
-        self.assertEqual(result.model.name, "ResNet")
-        self.assertGreater(len(strata.explain(result).what_ifs), 0, "it can be made again")
+        self.assertAlmostEqual(loaded.time_s / built_in.time_s, 1, delta=0.02)
+        for result in (loaded, strata.torch.predict(module, example, on="h200", batch=32, amp="bf16")):
+            self.assertEqual(result.model.name, "ResNet")
+            self.assertGreater(len(strata.explain(result).what_ifs), 0, "it can be made again")
 
     def test_recordings_match_by_the_names_of_modules(self):
         kernels = {"conv": "void implicit_convolve_sgemm<float>", "bn": "void batch_norm_collect_statistics_kernel<float>",
