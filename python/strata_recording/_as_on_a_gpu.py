@@ -17,6 +17,8 @@ _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 def attention_of(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Optional[torch.Tensor]) -> str:
     """Which of its kernels PyTorch takes on a Hopper GPU; math: products and a softmax, one by one."""
+    if query.dim() != 4:  # which the fused ones ask for
+        return "math"
     width = query.shape[-1]
     rows_are_whole = all(one is None or one.shape[-1] <= 1 or one.stride(-1) == 1 for one in (query, key, value, mask))
     if not rows_are_whole or (mask is not None and mask.requires_grad):
@@ -160,8 +162,6 @@ class AsOnAGpu:
                    attn_mask: Optional[torch.Tensor] = None, dropout_p: float = 0.0, is_causal: bool = False,
                    scale: Optional[float] = None, enable_gqa: bool = False) -> torch.Tensor:
         shape = query.shape
-        if query.dim() == 3:
-            query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         kind = attention_of(query, key, value, attn_mask)
         if kind == "math":
             more = {"enable_gqa": True} if enable_gqa else {}

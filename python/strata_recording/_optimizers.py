@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import importlib
 from typing import Any, Callable, Dict, Iterator, Optional
 
 import torch
@@ -38,6 +39,10 @@ class Optimizers:
                 self._patches.set(one, "step", self._watched(vars(one)["step"], counts=True))
             if "zero_grad" in vars(one):
                 self._patches.set(one, "zero_grad", self._watched(vars(one)["zero_grad"], counts=False))
+        for name in ("clip_grad_norm_", "clip_grad_value_"):  # what is done to gradients before they are used
+            clip = self._clipping(getattr(torch.nn.utils, name))
+            for owner in (torch.nn.utils, importlib.import_module("torch.nn.utils.clip_grad")):
+                self._patches.set(owner, name, clip)
         # A scheduler of learning rates keeps the step that its optimizer had when the scheduler was made.
         for optimizer in alive(torch.optim.Optimizer):
             if "step" in vars(optimizer):
@@ -46,6 +51,15 @@ class Optimizers:
 
     def __exit__(self, *_: Any) -> None:
         self._patches.put_back()
+
+    def _clipping(self, call: Any) -> Any:
+        def clip(*args: Any, **kwargs: Any) -> Any:
+            was, self._recorder.is_updating = self._recorder.is_updating, True
+            try:
+                return call(*args, **kwargs)
+            finally:
+                self._recorder.is_updating = was
+        return clip
 
     def _watched(self, call: Any, counts: bool) -> Any:
         def run(optimizer: Any, *args: Any, **kwargs: Any) -> Any:

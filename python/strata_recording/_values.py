@@ -18,7 +18,9 @@ _RANDOM = ("rand", "normal", "bernoulli", "uniform", "dropout", "multinomial", "
            "geometric", "random")
 # PyTorch 1.13 has no rule for the shapes of a convolution's gradients, and would compute them.
 _WITHOUT_SHAPES = torch.__version__.startswith("1.")
-_DRAWN = ("aten::randint", "aten::randperm")
+_DRAWN = ("aten::randint", "aten::randperm", "aten::rand", "aten::rand_like")
+_DRAWN_IN_PLACE = ("aten::uniform_", "aten::normal_", "aten::random_")
+_MOST_DRAWN = 64  # numbers that decide something; more are data
 
 
 def set_value(tensor: torch.Tensor, value: Optional[torch.Tensor]) -> None:
@@ -79,10 +81,13 @@ class Values:
         name = schema.name
         mutated: List[Tuple[torch.Tensor, torch.Tensor]] = []
         try:
-            # Whole numbers that are drawn choose data, and any choice is as good as another.
+            # What is drawn chooses data or a road, and any choice is as good as another.
+            if name in _DRAWN_IN_PLACE and args[0].numel() <= _MOST_DRAWN:
+                self._draw(func, args, kwargs)
+                return
             if any(word in name for word in _RANDOM) and name not in _DRAWN:
                 raise Unknown
-            with no_dispatch():
+            with no_dispatch(), torch.random.fork_rng(devices=[]):
                 known = [_with_values(arg, mutated, bool(schema.writes[i])) for i, arg in enumerate(args)]
                 named = {key: _with_values(arg, mutated, key in schema.written) for key, arg in kwargs.items()}
                 named.pop("device", None)
@@ -100,6 +105,14 @@ class Values:
         for tensor, value in zip(outputs, values):
             if tuple(tensor.shape) == tuple(value.shape):
                 set_value(tensor, value)
+
+    @staticmethod
+    def _draw(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        """Numbers of a tensor that may hold anything before."""
+        with no_dispatch(), torch.random.fork_rng(devices=[]):
+            drawn = torch.zeros(tuple(args[0].shape), dtype=args[0].dtype)
+            func(drawn, *args[1:], **{key: value for key, value in kwargs.items() if key != "generator"})
+        set_value(args[0], drawn)
 
     @staticmethod
     def _forget(schema: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:

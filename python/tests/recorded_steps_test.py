@@ -2,6 +2,7 @@
 """Recordings of training steps of every kind that people write, without a GPU, with the PyTorch that is installed."""
 import collections
 import copy
+import os
 import random
 import unittest
 
@@ -271,7 +272,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(len(exchanged), 4)
         self.assertTrue(all(one["mutates"] for one in exchanged))
         if torch.__version__.startswith("1."):
-            with self.assertRaisesRegex(strata.Error, __file__ + r":\d+ begins a process group; PyTorch 1.*2.1 or newer"):
+            with self.assertRaisesRegex(strata.Error, os.path.basename(__file__) + r":\d+ begins a process group; PyTorch 1.*2.1 or newer"):
                 recorded(lambda: torch.distributed.init_process_group("nccl"))
 
     def test_everything_is_put_back(self):
@@ -302,7 +303,7 @@ class Steps(unittest.TestCase):
         for fails in (False, True):
             with self.subTest(fails=fails):
                 if fails:
-                    with self.assertRaisesRegex(strata.Error, __file__ + r":\d+: ValueError: enough"):
+                    with self.assertRaisesRegex(strata.Error, os.path.basename(__file__) + r":\d+: ValueError: enough"):
                         recorded(lambda: work(True))
                 else:
                     recorded(lambda: work(False))

@@ -108,9 +108,9 @@ class Modules(unittest.TestCase):
             def forward(self, x):
                 return super().forward(x)[:, :int(super().forward(x).long().sum().item())]
 
-        here = __file__
+        here = os.path.basename(__file__)
         assumed = strata.torch.record(Finite(4, 4), torch.randn(2, 4)).assumed
-        self.assertEqual([line.split(":")[0] for line in assumed], [here])
+        self.assertEqual([os.path.basename(line.split(":")[0]) for line in assumed], [here])
         self.assertRegex(list(assumed.values())[0], "taken as false")
         with self.assertRaises(strata.Error) as seen:
             recorded(Sized(4, 4), torch.randn(2, 4))
@@ -124,7 +124,7 @@ class Modules(unittest.TestCase):
 
         module = Broken(4, 4)
         weight = module.weight
-        with self.assertRaisesRegex(strata.Error, __file__ + r":\d+: KeyError: 'nothing there'"):
+        with self.assertRaisesRegex(strata.Error, os.path.basename(__file__) + r":\d+: KeyError: 'nothing there'"):
             recorded(module, torch.randn(2, 4))
         self.assertIs(module.weight, weight)
         self.assertFalse(torch.cuda.is_available())
