@@ -51,6 +51,8 @@ class Devices:
         for name, call in (("to", self._to), ("cuda", self._cuda), ("cpu", self._cpu), ("numpy", self._numpy),
                            ("tolist", self._tolist), ("pin_memory", lambda before, tensor, *args: tensor)):
             self._patches.set(torch.Tensor, name, self._method(call, getattr(torch.Tensor, name)))
+        self._patches.set(torch.Tensor, "__format__", self._method(self._format, torch.Tensor.__format__))
+        self._patches.set(FakeTensor, "__repr__", lambda tensor: f"tensor(..., size={tuple(tensor.shape)})")
         self._patches.set(torch, "load", self._load(torch.load))
         self._patches.set(torch, "save", self._save(torch.save))
         for name, finite in (("isfinite", True), ("isnan", False), ("isinf", False)):
@@ -160,6 +162,12 @@ class Devices:
             return before(tensor)
         with no_dispatch():
             return before(self._numbers_of(tensor))
+
+    @staticmethod
+    def _format(before: Any, tensor: torch.Tensor, form: str) -> str:
+        if is_fake(tensor) and tensor.dim() == 0:
+            return format(tensor.item(), form)
+        return before(tensor, form)
 
     @staticmethod
     def _load(before: Any) -> Any:

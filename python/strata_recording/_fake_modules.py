@@ -122,7 +122,10 @@ class FakeModules:
                 return value
             if id(value) in self.made:
                 return self.made[id(value)][1]
-            made = self._with_shape_of(value).requires_grad_(value.requires_grad)
+            if self._replaces_kept and value.requires_grad and value.is_leaf:
+                made = self.of(value)  # of which the program may ask the gradient
+            else:
+                made = self._with_shape_of(value).requires_grad_(value.requires_grad)
             made._strata_is_outside = True  # it comes from outside of the step
             return made
         if isinstance(value, dict):

@@ -17,10 +17,10 @@ from ._recorder import Recorder
 from ._values import is_small, set_value
 
 
-def _subclasses(of: type) -> Iterator[type]:
+def subclasses(of: type) -> Iterator[type]:
     for one in of.__subclasses__():
         yield one
-        yield from _subclasses(one)
+        yield from subclasses(one)
 
 
 class Optimizers:
@@ -34,7 +34,7 @@ class Optimizers:
         self.after_step: Callable[[Any], None] = lambda optimizer: None
 
     def __enter__(self) -> "Optimizers":
-        for one in {*_subclasses(torch.optim.Optimizer), torch.optim.Optimizer}:
+        for one in {*subclasses(torch.optim.Optimizer), torch.optim.Optimizer}:
             if "step" in vars(one) and one is not torch.optim.Optimizer:
                 self._patches.set(one, "step", self._watched(vars(one)["step"], counts=True))
             if "zero_grad" in vars(one):

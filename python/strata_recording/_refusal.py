@@ -15,6 +15,6 @@ def refusal_of(error: BaseException, name: str) -> Refusal:
     """What to say of an exception that the user's code, or PyTorch below it, raised while a step ran on shapes."""
     if isinstance(error, Refusal):
         return error
-    sentence = (str(error).strip().splitlines() or [""])[0]
+    sentence = (str(error).strip().splitlines() or [""])[0].rstrip(".")
     return Refusal(f"{line_of(error) or name}: {type(error).__name__}: {sentence}; tensors have no numbers while a step is "
                    f"recorded: {WAY_OUT}")

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 import torch
 
+from ._optimizers import subclasses
 from ._patches import Patches
 from ._refusal import Refusal, refusal_of
 from ._step import StepRecording, has_parameters
@@ -63,6 +64,19 @@ class Script:
                 return module(*args, **kwargs)
             return call(module, *args, **kwargs)
         self._patches.set(torch.nn.Module, "__call__", called)
+        for one in subclasses(torch.optim.Optimizer):
+            if "step" in vars(one):
+                self._patches.set(one, "step", self._begins_with(vars(one)["step"]))
+
+    def _begins_with(self, step: Any) -> Any:
+        """The first step of an optimizer whose parameters are in no module."""
+        def run(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = step(optimizer, *args, **kwargs)
+            if not self._has_begun:
+                self._begin()
+                self._after_step(optimizer)
+            return result
+        return run
 
     def _begin(self) -> None:
         self._has_begun = True
@@ -99,7 +113,8 @@ class Script:
 
     def _tell_what_was_recorded(self, document: Dict[str, Any]) -> None:
         count = len(document["operations"])
-        lines = [f"{count:,} operations of step {max(self._steps.values())} of the optimizer, {document['samples']} samples, in "
+        samples = "1 sample" if document["samples"] == 1 else f"{document['samples']:,} samples"
+        lines = [f"{count:,} operations of step {max(self._steps.values())} of the optimizer, {samples}, in "
                  f"{len(document['layers'])} layers of {document['name']}"]
         lines += [f"assumed: {line}: {what}" for line, what in document["assumed"].items()]
         with open(os.path.join(self.folder, "said"), "w", encoding="utf-8") as file:
@@ -108,7 +123,7 @@ class Script:
     def why_nothing(self) -> str:
         steps = max(self._steps.values(), default=0)
         if not self._has_begun:
-            return "the program called no network of PyTorch; the training has to run in the program itself, or in its children"
+            return "the program trained nothing with PyTorch; the training has to run in the program itself, or in its children"
         return (f"the program ended after {steps} of {self.number} steps of its optimizer; let it train on, or name an "
                 "earlier step with --step")
 
@@ -116,7 +131,7 @@ class Script:
         """What to say of an exception that ended the program."""
         if isinstance(error, Refusal) or self._has_begun:
             return "unsupported", str(refusal_of(error, "the script"))
-        return "input", f"the program failed before it called a network: {type(error).__name__}: {error}"
+        return "input", f"the program failed before it trained anything: {type(error).__name__}: {error}"
 
 
 def leave(code: int) -> NoReturn:

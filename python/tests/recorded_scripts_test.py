@@ -98,8 +98,8 @@ class Scripts(unittest.TestCase):
     def test_why_there_is_no_recording(self):
         for words, code, message in (
                 (("--steps", "1"), 2, "the program ended after 1 of 2 steps of its optimizer"),
-                (("--steps", "0"), 2, "the program called no network of PyTorch"),
-                (("--fail", "early"), 2, "failed before it called a network: RuntimeError: no data"),
+                (("--steps", "0"), 2, "the program trained nothing with PyTorch"),
+                (("--fail", "early"), 2, "failed before it trained anything: RuntimeError: no data"),
                 (("--fail", "number"), 2, r"train.py:\d+ asks for the value of an integer .*real=True")):
             with self.subTest(words):
                 done = self.run_program(*words)

@@ -257,6 +257,50 @@ class Steps(unittest.TestCase):
         self.assertEqual({one["pass"] for one in seen.named("mm")}, {"backward"})
         self.assertIn("optimizer", seen.layers("update"))
 
+    def test_gradients_of_inputs(self):
+        module = small(16, 1)
+        x = self.x.clone().requires_grad_()
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+
+        def step():
+            gradient, = torch.autograd.grad(module(x).sum(), x, create_graph=True)
+            (gradient.norm(dim=1) - 1).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        seen = recorded(step)
+        self.assertTrue(seen.storages("gradient"))
+        self.assertIs(type(x), torch.Tensor)
+        self.assertIsNone(x.grad)
+
+    def test_what_is_printed_of_a_loss(self):
+        module = small()
+        printed = []
+
+        def step():
+            loss = module(self.x).square().mean()
+            loss.backward()
+            printed.append(f"{loss:.2f} {loss.item()} {loss.detach()} {loss.tolist()} {bool(torch.isfinite(loss))}")
+
+        seen = recorded(step)
+        self.assertEqual(printed[-1], "1.00 1.0 1.0 1.0 True")
+        self.assertEqual(len(seen.document["assumed"]), 1)
+
+    def test_parameters_in_no_module(self):
+        weight = torch.randn(16, 4, requires_grad=True)
+        optimizer = torch.optim.Adam([weight])
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            (torch.randn(8, 16, device="cuda") @ weight).sum().backward()
+            optimizer.step()
+
+        seen = recorded(step)
+        self.assertEqual(len(seen.named("mm")), 2)
+        self.assertEqual(len(seen.storages("state")), 3)
+        self.assertIs(type(weight), torch.Tensor)
+        self.assertEqual(optimizer.state, {})
+
     def test_collectives_are_written_down(self):
         if not torch.distributed.is_available():
             self.skipTest("this PyTorch has no torch.distributed")
