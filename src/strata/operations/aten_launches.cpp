@@ -53,7 +53,8 @@ class Launches {
   void add(const AtenLaunch& launch) {
     switch (launch.form) {
       case AtenForm::of_class: return of_class(launch);
-      case AtenForm::product: return product();
+      case AtenForm::product: return product(shapes_.product());
+      case AtenForm::grouped: return product(shapes_.grouped_product());
       case AtenForm::convolution: return convolution();
       case AtenForm::convolution_backward: return convolution_backward();
       case AtenForm::attention: return attention("attention.forward");
@@ -98,8 +99,16 @@ class Launches {
       }
       case KernelForm::pool: return pool(launch);
       case KernelForm::lookup: return lookup(launch.kernel_class);
-      default: return push(launch.kernel_class, {number(count)}, launch.share);
+      default: return push(pointwise_class(launch.kernel_class), {number(count)}, launch.share);
     }
+  }
+
+  /// Sums and products of two tensors of which one is repeated take other kernels.
+  OperationClass pointwise_class(OperationClass kernel_class) const {
+    static const OperationClass add = class_named("stream.add"), mul = class_named("stream.mul"),
+                                strided = class_named("heads.add_mask");
+    const bool is_of_two = kernel_class == add || kernel_class == mul;
+    return is_of_two && shapes_.is_strided() ? strided : kernel_class;
   }
 
   void pool(const AtenLaunch& launch) {
@@ -121,8 +130,7 @@ class Launches {
          {number(tokens->elements), number(table->shape[0]), number(table->shape.back())});
   }
 
-  void product() {
-    const AtenProduct p = shapes_.product();
+  void product(const AtenProduct& p) {
     const KernelDims dims = {number(p.batch), number(p.m), number(p.n), number(p.k)};
     if (p.is_batched)
       return push(class_named(p.is_first_transposed    ? "batched.tn"

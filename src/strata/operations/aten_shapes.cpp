@@ -25,9 +25,10 @@ std::size_t axis_of(double number, std::size_t axes) {
       std::clamp(axis, 0.0, static_cast<double>(std::max<std::size_t>(axes, 1) - 1)));
 }
 
+/// Channels lie together; of an image of one pixel every order is the same.
 bool is_channels_last(const RecordedTensor& tensor) {
   return tensor.axes() >= 4 && tensor.stride.size() == tensor.axes() && tensor.shape[1] > 1 &&
-         tensor.stride[1] == 1;
+         tensor.stride[1] == 1 && tensor.elements > tensor.shape[0] * tensor.shape[1];
 }
 
 }  // namespace
@@ -137,6 +138,7 @@ bool AtenShapes::holds(AtenWhen when) const {
     case AtenWhen::always: return true;
     case AtenWhen::training: return training != 0;
     case AtenWhen::inference: return training == 0;
+    case AtenWhen::inference_low: return training == 0 && bytes_per_element(precision()) < 4;
     case AtenWhen::alpha: return alpha != 1;
     case AtenWhen::no_alpha: return alpha == 1;
   }
@@ -188,6 +190,20 @@ AtenProduct AtenShapes::product() const {
   return product;
 }
 
+AtenProduct AtenShapes::grouped_product() const {
+  AtenProduct product;
+  const RecordedTensor *a = input(0), *b = input(1), *result = output();
+  if (a == nullptr || b == nullptr || result == nullptr || a->axes() < 2 || b->axes() < 2)
+    return product;
+  // Rows of experts lie below each other in one of the three; the other two are stacks of matrices.
+  product.m = a->shape[a->axes() - 2];
+  product.k = a->shape.back();
+  product.n = b->shape.back();
+  product.is_first_transposed = is_transposed(*a);
+  product.is_second_transposed = is_transposed(*b);
+  return product;
+}
+
 AtenConvolution AtenShapes::convolution() const {
   AtenConvolution found;
   const bool backward = operation_.base() == "convolution_backward";
@@ -196,7 +212,7 @@ AtenConvolution AtenShapes::convolution() const {
   if (x == nullptr || w == nullptr || y == nullptr || x->axes() < 3 || w->axes() < 3 ||
       y->axes() < 3)
     return found;
-  found.is_channels_last = is_channels_last(*x) || is_channels_last(*w);
+  found.is_channels_last = is_channels_last(*x) || is_channels_last(*y);
   found.result_elements = y->elements;
   found.is_transposed = operation_.number("transposed", 0) != 0;
   if (found.is_transposed) std::swap(x, y);
@@ -253,6 +269,19 @@ AtenRecurrent AtenShapes::recurrent() const {
   const bool both = operation_.number("bidirectional", 0) != 0;
   found.directions = extent_of(operation_.number("directions", both ? 2 : 1));
   return found;
+}
+
+bool AtenShapes::is_strided() const {
+  const RecordedTensor* result = output();
+  if (result == nullptr) return false;
+  for (const auto& list : operation_.inputs) {
+    for (const std::uint32_t number : list) {
+      const RecordedTensor& one = recording_.tensors[number];
+      if (one.elements > 1 && (one.shape != result->shape || one.stride != result->stride))
+        return true;
+    }
+  }
+  return false;
 }
 
 DType AtenShapes::precision() const {

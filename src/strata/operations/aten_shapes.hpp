@@ -65,9 +65,15 @@ class AtenShapes {
   AtenRows rows() const;
 
   AtenProduct product() const;
+  /// Of experts: all of their rows together.
+  AtenProduct grouped_product() const;
   AtenConvolution convolution() const;
   AtenAttention attention() const;
   AtenRecurrent recurrent() const;
+
+  /// An input is repeated, or lies in another order than the result: kernels then address every
+  /// number by itself.
+  bool is_strided() const;
 
   /// In which its arithmetic is: of its first input with a fraction, else of its output.
   DType precision() const;

@@ -20,21 +20,12 @@ using TableJson = ObjectReader::Json;
 
 constexpr std::array<std::string_view, 7> where_words = {"output", "input", "rows",   "channels",
                                                          "all",    "one",   "nothing"};
-constexpr std::array<std::string_view, 5> when_words = {"always", "training", "inference", "alpha",
-                                                        "no_alpha"};
-constexpr std::array<std::string_view, 13> form_words = {"",
-                                                         "product",
-                                                         "convolution",
-                                                         "convolution_backward",
-                                                         "attention",
-                                                         "attention_backward",
-                                                         "recurrent",
-                                                         "recurrent_backward",
-                                                         "sum",
-                                                         "copy",
-                                                         "resize",
-                                                         "list",
-                                                         "encoder"};
+constexpr std::array<std::string_view, 6> when_words = {
+    "always", "training", "inference", "inference_low", "alpha", "no_alpha"};
+constexpr std::array<std::string_view, 14> form_words = {
+    "",          "product",           "convolution",        "convolution_backward", "attention",
+    "attention_backward", "recurrent", "recurrent_backward", "sum",                 "copy",
+    "resize",    "list",              "encoder",            "grouped"};
 // The passes of a recurrent layer and of attention have classes of kernels; their forms are asked
 // for by these words.
 constexpr std::array<std::pair<std::string_view, AtenForm>, 4> passes = {
@@ -170,9 +161,8 @@ const AtenRule* find(std::string_view name) {
 const AtenRule* aten_rule(std::string_view name) {
   const std::size_t space = name.find("::");
   if (space != std::string_view::npos) {
-    // Other libraries' operations may be called as PyTorch's are.
-    if (name.substr(0, space) != "aten") return nullptr;
-    name.remove_prefix(space + 2);
+    // Other libraries' operations may be called as PyTorch's are: they keep their prefix.
+    if (name.substr(0, space) == "aten") name.remove_prefix(space + 2);
   }
   if (const AtenRule* rule = find(name)) return rule;
   name = name.substr(0, name.find('.'));

@@ -23,7 +23,15 @@ enum class AtenWhere : std::uint8_t {
   nothing,   ///< what it is follows from the operation
 };
 
-enum class AtenWhen : std::uint8_t { always, training, inference, alpha, no_alpha };
+/// low: in 16 bits; alpha: a list of tensors is scaled while it is added.
+enum class AtenWhen : std::uint8_t {
+  always,
+  training,
+  inference,
+  inference_low,
+  alpha,
+  no_alpha,
+};
 
 /// Kernels whose class follows from shapes and layout.
 enum class AtenForm : std::uint8_t {
@@ -40,6 +48,7 @@ enum class AtenForm : std::uint8_t {
   resize,
   list,
   encoder,
+  grouped,
 };
 
 /// "8 of input when training", "window of output", "product"

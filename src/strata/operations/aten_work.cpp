@@ -76,6 +76,11 @@ void add(Work& work, const AtenFlop& flop, const AtenShapes& shapes) {
       if (product.has_bias) work.flop += Count(product.batch) * product.m * product.n;
       return;
     }
+    case AtenForm::grouped: {
+      const AtenProduct product = shapes.grouped_product();
+      work.multiply_add(Count(product.m) * product.n * product.k);
+      return;
+    }
     case AtenForm::convolution: {
       const AtenConvolution convolution = shapes.convolution();
       work.multiply_add(convolution.mac());

@@ -99,6 +99,9 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
   if (neighbour != nullptr) {
     found.kernels = neighbour->kernels;
     found.overlap = neighbour->overlap;
+    // A recurrent layer launches its kernels anew in every time step of every layer.
+    if (form_ == KernelForm::recurrent)
+      found.kernels *= std::exp(place[1] - neighbour->place[1] + place[4] - neighbour->place[4]);
   }
   return found;
 }
