@@ -39,10 +39,12 @@ class Checkpoints:
         recorder = self._recorder
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            was = recorder.is_recomputing
-            recorder.is_recomputing = recorder.is_in_backward or recorder.layers.current_function() is not None
+            layers = recorder.layers
+            was, depth = layers.is_recomputing, layers.depth()
+            layers.is_recomputing = recorder.is_in_backward or layers.current_function() is not None
             try:
                 return function(*args, **kwargs)
             finally:
-                recorder.is_recomputing = was
+                layers.is_recomputing = was
+                layers.unwind(depth)  # it stops where backward has what it needs
         return call

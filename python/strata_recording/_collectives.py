@@ -2,6 +2,7 @@
 """torch.distributed while a step is recorded: nobody else is there, and what would be exchanged is written down."""
 from __future__ import annotations
 
+import inspect
 import os
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -69,6 +70,7 @@ class Collectives:
         self._patches.set(distributed, "barrier", self._barrier(distributed.barrier))
         self._patches.set(distributed, "init_process_group", self._begin(distributed.init_process_group))
         parallel = torch.nn.parallel.DistributedDataParallel
+        self._patches.set(parallel, "__init__", self._wrap)
         self._patches.set(parallel, "forward", self._forward(parallel.forward))
         alone = torch.nn.DataParallel
         self._patches.set(alone, "forward", lambda module, *args, **kwargs: module.module(*args, **kwargs))
@@ -78,7 +80,6 @@ class Collectives:
         self._patches.put_back()
 
     def _exchange(self, before: Any, operation: str, written: Tuple[str, ...], read: Tuple[str, ...]) -> Any:
-        import inspect
         signature = inspect.signature(before)
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +96,7 @@ class Collectives:
 
     def note(self, operation: str, inputs: List[Any], written: List[torch.Tensor], group: Any = None) -> None:
         ranks = distributed.get_world_size(group) if distributed.is_initialized() else 1
-        self._recorder.note(f"c10d::{operation}", [*inputs, written], [], {"ranks": ranks}, tuple(written))
+        self._recorder.note(f"c10d::{operation}", [*inputs, written], [], {"ranks": ranks}, tuple(written), operation.strip("_"))
 
     def _barrier(self, before: Any) -> Any:
         return lambda *args, **kwargs: None if self.is_recording else before(*args, **kwargs)
@@ -118,10 +119,26 @@ class Collectives:
         def forward(parallel: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.is_recording:
                 return before(parallel, *args, **kwargs)
-            reducer = self._reducers.setdefault(id(parallel), _Reducer(parallel, self, self._recorder))
+            if id(parallel) not in self._reducers:
+                self._reducers[id(parallel)] = _Reducer(parallel, self, self._recorder)
+            reducer = self._reducers[id(parallel)]
             reducer.is_on = bool(parallel.require_backward_grad_sync) and torch.is_grad_enabled()
+            buffers = list(parallel.module.buffers())
+            if buffers and reducer.is_on and parallel.broadcast_buffers:
+                self.note("broadcast_", [], buffers, parallel.process_group)
             return parallel.module(*args, **kwargs)
         return forward
+
+    @staticmethod
+    def _wrap(parallel: Any, module: torch.nn.Module, *args: Any, process_group: Any = None, broadcast_buffers: bool = True,
+              gradient_as_bucket_view: bool = False, **kwargs: Any) -> None:
+        """What is made of a module without asking the other processes, nor whether it is on a GPU."""
+        torch.nn.Module.__init__(parallel)
+        parallel.module = module
+        parallel.process_group, parallel.broadcast_buffers = process_group, broadcast_buffers
+        parallel.gradient_as_bucket_view = gradient_as_bucket_view
+        parallel.require_backward_grad_sync = parallel.require_forward_param_sync = True
+        parallel.device_ids = parallel.output_device = parallel.device = None
 
 
 class _Reducer:
@@ -167,7 +184,7 @@ class _Reducer:
         if not self.is_on:
             return
         view = self._views[id(parameter)]
-        self._recorder.note("aten::mul.out", [gradient, None, view], [view], {}, (view,))
+        self._recorder.note("aten::mul.out", [gradient, None, view], [view], {}, (view,), "buckets")
         self._left[number] -= 1
         if self._left[number]:
             return
@@ -179,4 +196,5 @@ class _Reducer:
     def _copy_back(self, number: int) -> None:
         for one in self._buckets[number]:
             if one.grad is not None:
-                self._recorder.note("aten::copy_", [one.grad, self._views[id(one)]], [one.grad], {}, (one.grad,))
+                self._recorder.note("aten::copy_", [one.grad, self._views[id(one)]], [one.grad], {},
+                                    (one.grad,), "buckets")

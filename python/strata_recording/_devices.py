@@ -62,6 +62,8 @@ class Devices:
             before = torch.set_default_device
             self._patches.set(torch, "set_default_device", lambda device: before("cpu" if is_gpu(device) else device))
             self._default_of_context()
+        # It would look for the functions of PyTorch that are others here.
+        self._patches.set(torch.jit, "script", lambda what, *args, **kwargs: what)
         if hasattr(torch, "compile"):  # what it is given is recorded; what it makes of that is not known here
             self._patches.set(torch, "compile", lambda model=None, **options: model if model is not None else lambda one: one)
         for name in ("device", "is_cuda"):

@@ -75,8 +75,9 @@ class Layers:
         self._prefixes: Dict[int, str] = {}  # of roots
         self._paths: Dict[int, str] = {}
         self._is_in_step = False
+        self.is_recomputing = False  # forward runs again, for backward
         self._stack: List[Call] = []
-        self._calls: Dict[str, int] = {}
+        self._calls: Dict[Tuple[str, bool], int] = {}  # by path, and whether it is a call for backward
         self._by_sequence: Dict[int, Layer] = {}
         self._by_function: "weakref.WeakKeyDictionary[Any, Layer]" = weakref.WeakKeyDictionary()
         self._owned: Dict[Any, Call] = {}
@@ -137,6 +138,13 @@ class Layers:
             for path, one in getattr(root, kind)():
                 yield plain_name(self._prefixes[id(root)] + path), one
 
+    def depth(self) -> int:
+        return len(self._stack)
+
+    def unwind(self, depth: int) -> None:
+        """Modules that have not returned, as an exception ended them."""
+        del self._stack[depth:]
+
     def is_inside(self) -> bool:
         return bool(self._stack)
 
@@ -149,8 +157,8 @@ class Layers:
             else:  # made while the network runs
                 self._paths[id(module)] = f"{self._stack[-1].path}.{type(module).__name__}".lstrip(".")
         path = self._paths[id(module)]
-        number = self._calls.get(path, 0)
-        self._calls[path] = number + 1
+        number = self._calls.get((path, self.is_recomputing), 0)
+        self._calls[(path, self.is_recomputing)] = number + 1
         if not _CAN_ASK_BACKWARD and self._stack:
             self._own(inputs, self._stack[-1])
         is_leaf = next(iter(module.children()), None) is None

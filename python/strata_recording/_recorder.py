@@ -69,7 +69,6 @@ class Recorder(TorchDispatchMode):
         self.is_updating = False
         self.is_in_backward = False
         self.is_paused = False
-        self.is_recomputing = False  # forward runs again, for backward
         self.keeps_host = False  # leaves alone what runs outside of modules on tensors of the host: preparing data
         self.is_placing = False  # something is made on the GPU, of numbers of the host
         self.around: Any = None  # a context for each operation, by its number: a profiler's range
@@ -172,19 +171,22 @@ class Recorder(TorchDispatchMode):
             return Layer("optimizer", "optimizer"), None
         function = self.layers.current_function()
         if function is not None or self.is_in_backward:
-            if self.is_recomputing or self.layers.is_inside():  # forward again, for backward
-                return self.layers.of_forward(name), None
+            if self.layers.is_recomputing or self.layers.is_inside():  # forward again, for backward
+                layer = self.layers.of_forward(name)
+                self.layers.note_forward(layer)
+                return layer, None
             return self.layers.of_backward(function), function
         layer = self.layers.of_forward(name)
         self.layers.note_forward(layer)
         return layer, None
 
     def note(self, name: str, inputs: List[Any], outputs: List[torch.Tensor], arguments: Dict[str, Any],
-             mutates: Tuple[torch.Tensor, ...] = ()) -> None:
-        """Writes down an operation that only GPUs have, whose results the caller makes."""
-        layer, function = self._layer(name)
+             mutates: Tuple[torch.Tensor, ...] = (), layer: Optional[str] = None) -> None:
+        """Writes down an operation that only GPUs have, whose results the caller makes; `layer` is its own, not that of the
+        module at work."""
+        where, function = self._layer(name) if layer is None else (Layer(layer, layer), None)
         schema = Schema(name, "", (), (), frozenset(), ())
-        self._write(schema, tuple(inputs), {}, tuple(outputs), layer, function, arguments)
+        self._write(schema, tuple(inputs), {}, tuple(outputs), where, function, arguments)
         self.operations[-1]["mutates"] = [self.tensor(one) for one in mutates]
 
     def _write(self, schema: Schema, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any, layer: Optional[Layer],
@@ -216,9 +218,9 @@ class Recorder(TorchDispatchMode):
             "layer": layer, "inputs": inputs, "outputs": flat, "mutates": mutated, "arguments": arguments, "frees": ended,
         }
         if in_backward and not self.is_updating:
-            if self.is_recomputing or self.layers.is_inside():
+            if self.layers.is_recomputing or self.layers.is_inside():
                 operation["pass"], operation["recomputed"] = "forward", True
-            else:
+            elif layer is None:
                 self.layers.wait_for_function(operation)
         if operation["pass"] == "forward":
             operation["line"] = user_line()

@@ -10,6 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ._as_on_a_gpu import AsOnAGpu
 from ._autocast import Autocast
+from ._checkpoints import Checkpoints
 from ._document import document_of
 from ._fake_modules import FakeModules
 from ._optimizers import Optimizers
@@ -37,6 +38,7 @@ class Recording:
             stack.enter_context(quiet())
             stack.enter_context(self.optimizers)
             stack.enter_context(self._watching_backward())
+            stack.enter_context(Checkpoints(self.recorder))
             layers = self.recorder.layers
             if self.modules is not None:
                 stack.enter_context(AsOnAGpu(self.recorder))

@@ -65,8 +65,8 @@ class Script:
             return call(module, *args, **kwargs)
         self._patches.set(torch.nn.Module, "__call__", called)
         for one in subclasses(torch.optim.Optimizer):
-            if "step" in vars(one):
-                self._patches.set(one, "step", self._begins_with(vars(one)["step"]))
+            if "step" in vars(one):  # for good: PyTorch puts hooks around it when it makes the first one
+                one.step = self._begins_with(vars(one)["step"])
 
     def _begins_with(self, step: Any) -> Any:
         """The first step of an optimizer whose parameters are in no module."""

@@ -11,9 +11,9 @@ from torch.nn.parameter import UninitializedTensorMixin
 from torch.utils._mode_utils import no_dispatch
 
 from ._alive import AsBefore, alive, top_of
-from ._checkpoints import Checkpoints
 from ._collectives import Collectives
 from ._devices import Devices
+from ._lines import user_line
 from ._patches import Patches
 from ._recorder import has_fake
 from ._recording import Recording
@@ -68,7 +68,6 @@ class StepRecording:
                 stack.enter_context(self.around_program())
             recorder = self.recording.recorder
             stack.enter_context(self.recording.in_force(autocast=False))
-            stack.enter_context(Checkpoints(recorder))
             recorder.layers.found_root = lambda module: recorder.layers.add_root(top_of(module))
             stack.callback(patches.put_back)
             if self.real:
@@ -84,6 +83,7 @@ class StepRecording:
         before = UninitializedTensorMixin.materialize
         patches.set(UninitializedTensorMixin, "materialize", lambda *args, **kwargs: self._materialized(before, args, kwargs))
         self._clip_lists(patches)
+        self._run_eagerly(stack)
         recorder.keeps_host = True
         recorder.made_fake = self._from_outside
         self.devices.is_recording = self.collectives.is_recording = True  # type: ignore[union-attr]
@@ -108,6 +108,17 @@ class StepRecording:
         for name in ("_has_foreach_support", "_device_has_foreach_support"):
             if hasattr(place, name):
                 patches.set(place, name, lambda *args, **kwargs: True)
+
+    @staticmethod
+    def _run_eagerly(stack: contextlib.ExitStack) -> None:
+        """Compiled modules run as what the compiler was given."""
+        for module in alive(torch.nn.Module):
+            inner = vars(module).get("_modules", {}).get("_orig_mod")
+            if inner is not None and "forward" in vars(module):
+                stack.callback(vars(module).__setitem__, "forward", vars(module)["forward"])
+                vars(module)["forward"] = inner
+        if hasattr(getattr(torch, "compiler", None), "set_stance"):
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
 
     def _noting(self, enter: Any) -> Any:
         def entered(region: Any) -> Any:
@@ -137,6 +148,9 @@ class StepRecording:
                     return before(module, *args, **kwargs)
                 finally:
                     layers.is_on_host -= 1
+            if type(module).__name__ == "FullyShardedDataParallel":
+                raise Refusal(f"{user_line()} calls a module in FullyShardedDataParallel, which a recording does not know; "
+                              "record the module without it, on one device")
             args, kwargs = modules.argument(args), modules.argument(kwargs)  # type: ignore[union-attr]
             self._note_call(module, args, kwargs)
             return before(module, *args, **kwargs)

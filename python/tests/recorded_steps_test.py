@@ -319,6 +319,33 @@ class Steps(unittest.TestCase):
             with self.assertRaisesRegex(strata.Error, os.path.basename(__file__) + r":\d+ begins a process group; PyTorch 1.*2.1 or newer"):
                 recorded(lambda: torch.distributed.init_process_group("nccl"))
 
+    def test_data_parallel_training_sums_buckets(self):
+        if not torch.distributed.is_available():
+            self.skipTest("this PyTorch has no torch.distributed")
+        module = nn.Sequential(nn.Linear(16, 1024), nn.BatchNorm1d(1024), nn.Linear(1024, 512), nn.Linear(512, 4))
+        made = []
+
+        def step():
+            if not made:
+                parallel = nn.parallel.DistributedDataParallel(module, device_ids=[0])
+                made.extend([parallel, torch.optim.SGD(parallel.parameters(), lr=0.1)])
+            parallel, optimizer = made
+            with parallel.no_sync():
+                parallel(self.x).sum().backward()
+            parallel(self.x).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        seen = recorded(step)
+        self.assertEqual(seen.document["samples"], 16)
+        self.assertLessEqual({"0", "3_1"}, seen.layers("forward"), "names without the wrapper's")
+        summed = seen.named("allreduce_")
+        self.assertEqual(len(summed), 2, "2.1 MB of the last layers, then the rest")
+        sizes = [seen.document["tensors"][one["mutates"][0]][1][0] for one in summed]
+        self.assertEqual(sum(sizes), sum(one.numel() for one in module.parameters()))
+        self.assertEqual(len(seen.named("broadcast_")), 1, "of running means, once per step that is synchronised")
+        self.assertEqual({one["pass"] for one in summed}, {"backward"})
+
     def test_everything_is_put_back(self):
         module = small()
         optimizer = torch.optim.Adam(module.parameters(), lr=0.1)
