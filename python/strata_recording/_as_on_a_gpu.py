@@ -13,6 +13,7 @@ from ._patches import quiet
 from ._recorder import Recorder, paused
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+_KEPT = {"lstm": 5, "gru": 6, "rnn_tanh": 1, "rnn_relu": 1}  # numbers per unit and step, as cuDNN 9 takes them
 
 
 def attention_of(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Optional[torch.Tensor]) -> str:
@@ -79,8 +80,8 @@ class _Recurrent(torch.autograd.Function):
             out = out.transpose(0, 1) if batch_first else out
             last = torch.empty_like(hidden)
             last_cell = torch.empty_like(cell) if cell is not None else None
-            # cuDNN keeps gates and cells of every layer for backward.
-            kept = steps * samples * layers * directions * width * (_GATES[kind] + 1) if train else 0
+            # What cuDNN keeps for backward: gates and cells of every layer, and what passes between layers.
+            kept = steps * samples * width * directions * (layers * _KEPT[kind] + layers - 1) if train else 0
             reserve = source.new_empty((kept,))
         arguments = {"mode": kind, "hidden_size": width, "num_layers": layers, "directions": directions,
                      "batch_first": batch_first, "samples": samples, "time_steps": steps, "input_size": source.shape[-1]}
@@ -104,6 +105,36 @@ class _Recurrent(torch.autograd.Function):
         return (None,) * 7 + (d_source, d_hidden, d_cell, *d_weights)
 
 
+class _GroupedProduct(torch.autograd.Function):
+    """Products of experts, each with its own rows: fake tensors know them in bf16 alone."""
+
+    @staticmethod
+    def forward(ctx: Any, recorder: Recorder, left: torch.Tensor, right: torch.Tensor, ends: Optional[torch.Tensor],
+                wanted: Optional[torch.dtype]) -> torch.Tensor:
+        with paused(recorder):
+            groups = ends.shape[0] if ends is not None and left.dim() == 2 and right.dim() == 2 else None
+            shape = (*left.shape[:-1], right.shape[-1])
+            if groups is not None:
+                shape = (groups, *shape)
+            elif left.dim() == 3 and right.dim() == 2:
+                shape = (left.shape[1], right.shape[1])
+            out = left.new_empty(shape, dtype=wanted or left.dtype)
+        ctx.recorder = recorder
+        ctx.save_for_backward(left, right, *([ends] if ends is not None else []))
+        recorder.note("aten::_grouped_mm", [left, right, ends], [out], {})
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        left, right, *ends = ctx.saved_tensors
+        with paused(ctx.recorder):
+            results = [torch.empty_like(left), torch.empty_like(right)]
+            turned = right.transpose(-2, -1), left.transpose(-2, -1)
+        ctx.recorder.note("aten::_grouped_mm", [gradient, turned[0], *ends], results[:1], {})
+        ctx.recorder.note("aten::_grouped_mm", [turned[1], gradient, *ends], results[1:], {})
+        return (None, *results, None, None)
+
+
 class AsOnAGpu:
     """While it is entered, tensors of the CPU are computed with as a GPU's would be."""
 
@@ -117,6 +148,7 @@ class AsOnAGpu:
         with quiet():
             self._register("dropout", self._dropout)
             self._register("scaled_dot_product_attention", self._attention)
+            self._register("_grouped_mm", self._grouped_product)
             for kind in _GATES:
                 self._register(f"{kind}.input", self._recurrent_of(kind))
         self._prefer_lists()
@@ -161,7 +193,6 @@ class AsOnAGpu:
     def _attention(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                    attn_mask: Optional[torch.Tensor] = None, dropout_p: float = 0.0, is_causal: bool = False,
                    scale: Optional[float] = None, enable_gqa: bool = False) -> torch.Tensor:
-        shape = query.shape
         kind = attention_of(query, key, value, attn_mask)
         if kind == "math":
             more = {"enable_gqa": True} if enable_gqa else {}
@@ -169,7 +200,12 @@ class AsOnAGpu:
                                                                     scale=scale, **more)[0]
         else:
             out = _Attention.apply(self._recorder, query, key, value, attn_mask, dropout_p, is_causal, kind)
-        return out.squeeze(1) if len(shape) == 3 else out
+        return out
+
+    def _grouped_product(self, left: torch.Tensor, right: torch.Tensor, offs: Optional[torch.Tensor] = None,
+                         bias: Optional[torch.Tensor] = None, out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+        out = _GroupedProduct.apply(self._recorder, left, right, offs, out_dtype)
+        return out if bias is None else out + bias
 
     def _recurrent_of(self, kind: str) -> Callable[..., Any]:
         def call(source: torch.Tensor, hx: Any, params: List[torch.Tensor], has_biases: bool, num_layers: int,

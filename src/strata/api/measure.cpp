@@ -9,6 +9,12 @@ namespace strata {
 
 std::unique_ptr<TrainableModel> trainable_model(const Graph& network,
                                                 const MeasureRequest& request) {
+  if (network.recording != nullptr)
+    fail(ErrorKind::unsupported,
+         "{}: a recording says what PyTorch ran; what is measured is a network from a file or by "
+         "its "
+         "name, and a training script under strata capture",
+         network.name);
   auto made = std::make_unique<TrainableModel>();
   made->options = request.options;
   made->options.network_nodes = network.nodes.size();

@@ -43,11 +43,19 @@ PredictRequest request_as_recorded(const Graph& graph, const PredictRequest& req
 
 std::optional<DType> recorded_dtype(const Graph& graph, const ModelSizes& sizes) {
   const RecordedOperations& recording = *graph.recording;
-  if (sizes.batch && *sizes.batch != recording.samples)
-    refuse(graph, fmt::format("a batch of {}", *sizes.batch),
+  std::optional<std::int64_t> batch = sizes.batch;
+  bool has_others = sizes.sequence.has_value();
+  for (const Dimension& dimension : sizes.dims) {
+    if (dimension.name == "batch")
+      batch = dimension.value;
+    else
+      has_others = true;
+  }
+  if (batch && *batch != recording.samples)
+    refuse(graph, fmt::format("a batch of {}", *batch),
            fmt::format("has {} samples", recording.samples),
            "record it again with inputs of that batch");
-  if (sizes.sequence || !sizes.dims.empty())
+  if (has_others)
     refuse(graph, "another size", "has those of its inputs", "record it again with other inputs");
   if (!sizes.dtype) return recording.is_tf32 ? std::optional(DType::tf32) : std::nullopt;
   const DType wanted = *sizes.dtype;

@@ -3,6 +3,7 @@
 
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
+#include "strata/cost/recorded_costs.hpp"
 #include "strata/cost/sheet.hpp"
 
 #include <algorithm>
@@ -102,6 +103,7 @@ std::int64_t PassCost::read_bytes() const { return bytes_of(*this, AccessMode::r
 std::int64_t PassCost::write_bytes() const { return bytes_of(*this, AccessMode::write); }
 
 NodeCost cost_of(const BoundGraph& bound, NodeId node, Mode mode) {
+  if (bound.graph->recording != nullptr) return recorded_costs(bound)[node];
   try {
     CostSheet sheet(bound, node, mode);
     std::visit([&sheet](const auto& op) { write_cost(op, sheet); }, bound.graph->nodes[node].op);
@@ -113,6 +115,7 @@ NodeCost cost_of(const BoundGraph& bound, NodeId node, Mode mode) {
 }
 
 std::vector<NodeCost> costs_of(const BoundGraph& bound, Mode mode) {
+  if (bound.graph->recording != nullptr) return recorded_costs(bound);
   std::vector<NodeCost> costs;
   costs.reserve(bound.graph->nodes.size());
   for (NodeId node = 0; node < bound.graph->nodes.size(); ++node) {

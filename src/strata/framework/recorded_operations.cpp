@@ -21,8 +21,7 @@ std::int64_t tensors_of(const RecordedOperation& operation) {
 FrameworkOperations recorded_operations(const Program& program, const Framework& framework) {
   if (framework.name != "pytorch-eager")
     fail(ErrorKind::unsupported,
-         "a recording is what PyTorch runs operation by operation; {} runs something else: predict "
-         "the network from a file or by its name",
+         "a recording is what PyTorch ran; {} needs the network from a file or by its name",
          framework.title);
   const RecordedOperations& recording = *program.bound->graph->recording;
   const auto& tensors = program.bound->tensors;

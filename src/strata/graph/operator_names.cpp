@@ -260,4 +260,10 @@ std::span<const std::string_view> operator_names() {
   return names;
 }
 
+std::string_view operator_word(const Graph& graph, const Node& node) {
+  const auto* opaque = std::get_if<Opaque>(&node.op);
+  if (graph.recording == nullptr || opaque == nullptr) return name_of(node.op);
+  return opaque->type;
+}
+
 }  // namespace strata

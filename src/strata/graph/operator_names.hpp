@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/graph/graph.hpp"
 #include "strata/graph/operators.hpp"
 
 #include <optional>
@@ -20,5 +21,8 @@ std::optional<Operator> operator_named(std::string_view name);
 
 /// Every name, in the order of operators.hpp.
 std::span<const std::string_view> operator_names();
+
+/// The same of a node, as people call it: layers of a recording go by their module, "Conv2d".
+std::string_view operator_word(const Graph& graph, const Node& node);
 
 }  // namespace strata

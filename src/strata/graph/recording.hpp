@@ -67,6 +67,7 @@ struct RecordedOperation {
   enum class Kind : std::uint8_t { dense, pointwise, other };
   Kind kind = Kind::other;
   bool launches = true;            ///< false: a view, or memory that is only allocated
+  bool gathers = false;            ///< reads of its first input only what it gives
   bool is_known = true;            ///< false: the table has no such operation
   std::int64_t scratch_bytes = 0;  ///< that it takes while it runs
 

@@ -20,12 +20,22 @@ using TableJson = ObjectReader::Json;
 
 constexpr std::array<std::string_view, 7> where_words = {"output", "input", "rows",   "channels",
                                                          "all",    "one",   "nothing"};
-constexpr std::array<std::string_view, 6> when_words = {
-    "always", "training", "inference", "inference_low", "alpha", "no_alpha"};
-constexpr std::array<std::string_view, 14> form_words = {
-    "",          "product",           "convolution",        "convolution_backward", "attention",
-    "attention_backward", "recurrent", "recurrent_backward", "sum",                 "copy",
-    "resize",    "list",              "encoder",            "grouped"};
+constexpr std::array<std::string_view, 6> when_words = {"always",        "training", "inference",
+                                                        "inference_low", "alpha",    "no_alpha"};
+constexpr std::array<std::string_view, 14> form_words = {"",
+                                                         "product",
+                                                         "convolution",
+                                                         "convolution_backward",
+                                                         "attention",
+                                                         "attention_backward",
+                                                         "recurrent",
+                                                         "recurrent_backward",
+                                                         "sum",
+                                                         "copy",
+                                                         "resize",
+                                                         "list",
+                                                         "encoder",
+                                                         "grouped"};
 // The passes of a recurrent layer and of attention have classes of kernels; their forms are asked
 // for by these words.
 constexpr std::array<std::pair<std::string_view, AtenForm>, 4> passes = {
@@ -139,6 +149,7 @@ Table read_table(std::string_view text) {
     rule.flop = reader.list("flop", most_entries, flop_in);
     rule.launches = reader.list("launches", most_entries, launch_in);
     rule.kind = kind_of(reader, rule);
+    if (reader.find("gathers") != nullptr) rule.gathers = reader.truth("gathers");
     reader.finish();
     add_rule(table, names, rule, place);
   }

@@ -73,6 +73,7 @@ struct AtenRule {
   std::vector<AtenFlop> flop;
   std::vector<AtenLaunch> launches;
   RecordedOperation::Kind kind = RecordedOperation::Kind::other;
+  bool gathers = false;        ///< reads of its first input only what it gives
   bool is_view = false;        ///< launches nothing, moves nothing
   bool is_allocation = false;  ///< launches nothing, takes memory
 };

@@ -61,6 +61,7 @@ class GraphMaker {
  private:
   struct Layer {
     std::uint32_t output = RecordedOperation::no_tensor;  ///< the largest that forward makes
+    bool is_computed = false;
     std::set<TensorId> stored;
     std::set<std::uint32_t> sources;  ///< layers
   };
@@ -106,11 +107,24 @@ class GraphMaker {
       }
       if (operation.pass != RecordedPass::forward || operation.is_recomputed) continue;
       for (const std::uint32_t output : operation.outputs) {
-        if (layer.output == RecordedOperation::no_tensor ||
-            recording_->tensors[output].elements >= recording_->tensors[layer.output].elements)
-          layer.output = output;
+        note_output(layer, output, operation.launches);
         made_by[recording_->tensors[output].storage] = operation.layer;
       }
+    }
+  }
+
+  /// What a layer computes goes before views, of which only a reshaping layer has nothing else; a
+  /// view of a parameter is no output.
+  void note_output(Layer& layer, std::uint32_t output, bool is_computed) const {
+    const RecordedTensor& tensor = recording_->tensors[output];
+    if (recording_->storages[tensor.storage].tensor != RecordedStorage::no_graph_tensor) return;
+    const bool is_first = layer.output == RecordedOperation::no_tensor;
+    const bool is_larger =
+        !is_first && tensor.elements >= recording_->tensors[layer.output].elements;
+    if (is_first || (is_computed && !layer.is_computed) ||
+        (is_computed == layer.is_computed && is_larger)) {
+      layer.output = output;
+      layer.is_computed = is_computed;
     }
   }
 

@@ -17,6 +17,11 @@ constexpr double communication_sigma = 0.3;
 
 std::int64_t samples_of(const Graph& graph, const Binding& binding) {
   const auto batch = binding.find("batch");
+  if (graph.recording != nullptr)
+    fail(ErrorKind::unsupported,
+         "{}: a recording is a step of one device, and cannot be split over others: predict the "
+         "network from a file or by its name",
+         graph.name);
   if (batch == binding.end())
     fail(ErrorKind::unsupported,
          "{} has a fixed batch, which cannot be split over devices: export it with an open batch",

@@ -53,6 +53,14 @@ Json totals_json(const ModelSummary& summary) {
   return json;
 }
 
+Json operation_json(const OperationCount& operation) {
+  return {{"name", operation.name},
+          {"count", operation.count},
+          {"flop", operation.flop},
+          {"launches", operation.launches},
+          {"is_counted", operation.is_known}};
+}
+
 Json group_json(const GroupSummary& group) {
   Json json = {{"name", group.name}, {"nodes", group.counts.nodes}};
   add_counts(json, group.counts);
@@ -71,6 +79,7 @@ std::string to_json(const ModelSummary& summary, const Provenance& provenance) {
   text.add_list("layers", summary.layers, layer_json);
   text.add_list("by_type", summary.types, group_json);
   text.add_list("by_block", summary.blocks, group_json);
+  if (!summary.operations.empty()) text.add_list("operations", summary.operations, operation_json);
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
 }

@@ -4,9 +4,11 @@
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/graph/operator_names.hpp"
+#include "strata/graph/recording.hpp"
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -45,6 +47,7 @@ class Summarizer {
     for (NodeId node = 0; node < graph_.nodes.size(); ++node) add_layer(node, costs[node]);
     count_stored_tensors();
     group_layers();
+    count_operations();
     return std::move(summary_);
   }
 
@@ -97,7 +100,7 @@ class Summarizer {
     LayerSummary layer;
     layer.name = node.name;
     layer.block = node.block;
-    layer.op = name_of(node.op);
+    layer.op = operator_word(graph_, node);
     layer.inputs = names_of_inputs(node);
     layer.counts.nodes = 1;
     layer.counts.uncounted = cost.is_counted ? 0 : 1;
@@ -197,6 +200,25 @@ class Summarizer {
         case TensorKind::constant: break;
       }
     }
+  }
+
+  void count_operations() {
+    if (graph_.recording == nullptr) return;
+    summary_.dims.push_back({"batch", graph_.recording->samples});
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (const RecordedOperation& operation : graph_.recording->operations) {
+      const auto [place, is_new] = places.try_emplace(operation.name, summary_.operations.size());
+      if (is_new)
+        summary_.operations.push_back(
+            {operation.name, 0, 0, operation.launches, operation.is_known});
+      OperationCount& count = summary_.operations[place->second];
+      ++count.count;
+      add_to(count.flop, operation.flop);
+    }
+    std::stable_sort(summary_.operations.begin(), summary_.operations.end(),
+                     [](const OperationCount& a, const OperationCount& b) {
+                       return std::pair(a.launches, a.count) > std::pair(b.launches, b.count);
+                     });
   }
 
   void group_layers() {

@@ -64,6 +64,15 @@ struct GroupSummary {
   LayerCounts counts;
 };
 
+/// Operations of one kind, where a framework's step was recorded.
+struct OperationCount {
+  std::string name;  ///< "aten::mm"
+  std::int64_t count = 0;
+  std::int64_t flop = 0;
+  bool launches = true;  ///< false: a view, or memory that is only allocated
+  bool is_known = true;  ///< false: its arithmetic is not counted
+};
+
 struct Dimension {
   std::string name;
   std::int64_t value = 0;
@@ -82,6 +91,8 @@ struct ModelSummary {
   std::vector<GroupSummary> types;   ///< by operator, most FLOP first
   std::vector<GroupSummary>
       blocks;  ///< in the order in which they run; a layer outside any block is one of its own
+
+  std::vector<OperationCount> operations;  ///< of a recording, those that launch and the most first
 
   LayerCounts totals;
   std::int64_t parameter_bytes = 0;

@@ -127,7 +127,10 @@ std::string forward_facts(const ModelSummary& summary) {
   return fmt::format("{} ({} per sample)", text, format_count(mac_per_sample));
 }
 
-std::string backward_facts(const LayerCounts& totals) {
+/// Operations of a recording have their gradients in one.
+std::string backward_facts(const ModelSummary& summary) {
+  const LayerCounts& totals = summary.totals;
+  if (!summary.operations.empty()) return format_flop(to_double(totals.backward_flop()));
   return fmt::format(
       "{}: input gradients {}, weight gradients {}", format_flop(to_double(totals.backward_flop())),
       count_text(totals.backward_input.flop), count_text(totals.backward_weight.flop));
@@ -140,12 +143,38 @@ std::string memory_facts(const ModelSummary& summary) {
                      bytes_text(summary.kept_bytes));
 }
 
+/// The kinds of operations that launch something, the most first; the others as a sum.
+std::string operations_text(const std::vector<OperationCount>& operations) {
+  constexpr std::size_t most_kinds = 12;
+  std::int64_t all = 0, views = 0;
+  for (const OperationCount& one : operations) {
+    all += one.count;
+    if (!one.launches) views += one.count;
+  }
+  std::string text =
+      fact("operations", fmt::format("{} of {} kinds, {} of them views and allocations",
+                                     format_exact(all), operations.size(), format_exact(views)));
+  std::string line;
+  for (std::size_t i = 0; i < std::min(most_kinds, operations.size()); ++i) {
+    if (!operations[i].launches) break;
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", format_exact(operations[i].count),
+                        operations[i].name);
+    const bool ends = i % 4 == 3 || i + 1 == std::min(most_kinds, operations.size()) ||
+                      !operations[i + 1].launches;
+    if (!ends) continue;
+    text += fact("", line);
+    line.clear();
+  }
+  return text;
+}
+
 std::string facts(const ModelSummary& summary) {
   const LayerCounts& totals = summary.totals;
   std::string text = fact("parameters", parameter_facts(summary));
   text += fact("forward", forward_facts(summary));
-  if (is_training(summary)) text += fact("backward", backward_facts(totals));
+  if (is_training(summary)) text += fact("backward", backward_facts(summary));
   text += fact("memory", memory_facts(summary));
+  if (!summary.operations.empty()) text += operations_text(summary.operations);
   if (totals.uncounted > 0) {
     text += fact("not counted",
                  layers_text(totals.uncounted) +

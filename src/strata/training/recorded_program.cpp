@@ -200,8 +200,9 @@ class RecordedProgram {
 
   void write(const RecordedOperation& operation) {
     writer_.begin(step_of(operation));
-    for (const auto& inputs : operation.inputs) {
-      for (const std::uint32_t input : inputs) {
+    // Rows that are looked up are as large as the result; the table beside them is not read.
+    for (std::size_t i = operation.gathers ? 1 : 0; i < operation.inputs.size(); ++i) {
+      for (const std::uint32_t input : operation.inputs[i]) {
         if (lives_[tensor(input).storage].made == no_operation || was_made(input)) read(input);
       }
     }
@@ -267,6 +268,7 @@ class RecordedProgram {
                             recording_.operations[life.made].pass == RecordedPass::update &&
                             recording_.storages[storage].kind == RecordedStorage::Kind::made;
     if (is_passing) return;
+    if (!writes && life.made != no_operation && !was_made(id)) return;  // nobody wrote it
     writes ? write_to(id) : read(id);
   }
 

@@ -29,7 +29,8 @@ std::string operator_of(const Program& program, StepId id) {
   if (step.is_gradient_sum) return "gradient_sum";
   if (step.pass == Pass::update) return "update";
   const Node* const node = node_of(program, id);
-  return node == nullptr ? layer_of(program, id) : std::string(name_of(node->op));
+  return node == nullptr ? layer_of(program, id)
+                         : std::string(operator_word(*program.bound->graph, *node));
 }
 
 std::string pass_of(const Program& program, StepId id) {
