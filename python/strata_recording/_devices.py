@@ -9,13 +9,14 @@ from typing import Any, Callable, Iterator
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils.data import DataLoader
 from torch.utils._mode_utils import no_dispatch
 
 from . import _no_gpu
 from ._fake_modules import FakeModules
 from ._lines import is_of_user
 from ._patches import Patches
-from ._recorder import Recorder
+from ._recorder import Recorder, has_fake
 from ._values import Values, is_fake, is_small, set_value, value_of
 
 _FACTORIES = """
@@ -66,6 +67,11 @@ class Devices:
         self._patches.set(torch.jit, "script", lambda what, *args, **kwargs: what)
         if hasattr(torch, "compile"):  # what it is given is recorded; what it makes of that is not known here
             self._patches.set(torch, "compile", lambda model=None, **options: model if model is not None else lambda one: one)
+        if "tolist" in vars(FakeTensor):
+            self._patches.set(FakeTensor, "tolist", self._method(self._tolist, torch._C._TensorBase.tolist))
+        for name in ("to", "cuda", "cpu"):
+            self._patches.set(torch.nn.Module, name, self._stays(getattr(torch.nn.Module, name)))
+        self._patches.set(DataLoader, "__iter__", self._without_pins(DataLoader.__iter__))
         for name in ("device", "is_cuda"):
             self._patches.set(FakeTensor, name, self._place(name))
         return self
@@ -123,6 +129,25 @@ class Devices:
         if is_only_a_move and not kwargs.get("memory_format") and not kwargs.get("copy"):
             return tensor
         return before(tensor, *args, **kwargs)
+
+    def _stays(self, before: Any) -> Any:
+        """Modules are on the GPU while a step is recorded. What they are moved to before, they learn tensor by tensor."""
+        def move(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+            types = [one for one in (*args, *kwargs.values()) if isinstance(one, torch.dtype)]
+            if not self.is_recording or not has_fake(list(module.parameters())):
+                return before(module, *args, **kwargs)
+            return before(module, *types) if types else module
+        return move
+
+    @staticmethod
+    def _without_pins(before: Any) -> Any:
+        def begin(loader: Any) -> Any:
+            was, vars(loader)["pin_memory"] = loader.pin_memory, False
+            try:
+                return before(loader)
+            finally:
+                vars(loader)["pin_memory"] = was
+        return begin
 
     def _cuda(self, before: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         return self._moved(tensor)

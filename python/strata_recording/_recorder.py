@@ -17,6 +17,8 @@ from ._values import Values, is_fake
 _SIMPLE = (int, float, bool, str)
 _WITH_MASKS = ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
                "aten::_unsafe_index_put")
+# Classes of tensors that give way to ones without numbers: PyTorch's own, and those of parameters that have.
+_PLAIN = ("Tensor", "Parameter", "Buffer", "_ReplacedParameter", "_ReplacedTensor")
 # These make a tensor of numbers that the program gives.
 _OF_NUMBERS = ("aten::lift_fresh", "aten::lift_fresh_copy")
 # What Python asks of a tensor, and what autograd does itself where nobody watches.
@@ -154,7 +156,7 @@ class Recorder(TorchDispatchMode):
     def _all_fake(self, value: Any) -> Any:
         """Tensors that the user's code made before, or holds elsewhere than in modules."""
         if isinstance(value, torch.Tensor):
-            if type(value) not in (torch.Tensor, torch.nn.Parameter):
+            if type(value).__name__ not in _PLAIN:
                 return value
             known = self._fakes.get(id(value))
             if known is None:

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from recorded import Recorded  # first: where PyTorch is missing, the test ends here
+import torch
 
 import strata
 
@@ -86,6 +87,19 @@ class Scripts(unittest.TestCase):
         self.assertEqual(len(seen.named("convolution")), 1)
         self.assertEqual(len(seen.storages("parameter")), 4)
         self.assertEqual(strata.predict(os.path.join(self.folder.name, "operations.json"), on="h200").model.name, "Net")
+
+    def test_the_example_is_what_its_script_runs(self):
+        examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "recordings")
+        with open(os.path.join(examples, "operations.json"), encoding="utf-8") as file:
+            kept = Recorded(json.load(file))
+        if kept.document["framework"] != "PyTorch " + torch.__version__:
+            self.skipTest(f"the example is of {kept.document['framework']}")
+        done = self.run_program(script=os.path.join(examples, "train.py"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = self.document()
+        self.assertEqual([(one["op"], one["pass"], seen.layer(one)) for one in seen.operations],
+                         [(one["op"], one["pass"], kept.layer(one)) for one in kept.operations])
+        self.assertEqual(seen.document["samples"], kept.document["samples"])
 
     def test_a_later_step_to_another_file(self):
         self.before = ("--step", "4", "-o", "later.json")
