@@ -81,13 +81,12 @@ def _step_of(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, A
         with region:
             output = module(*args, **kwargs)
             tensors, is_loss = _loss_of(output)
-            if len(tensors) == 1 and not is_loss:
-                output = _cross_entropy(tensors[0])
+            loss = _cross_entropy(tensors[0]) if len(tensors) == 1 and not is_loss else output
             del tensors
-        _backward(output)
-        del output
+        _backward(loss)
         if update is not None:
             update.step()
+        del output  # it lives as long as in the steps that people write
 
     return train if training else infer
 

@@ -49,6 +49,9 @@ commands = [
     (f"explain {profiles}/training/conv2d-b32-fp32.json --json ec.json", {"ec.json": "explanation"}),
     ("show lenet5 --json s.json", {"s.json": "model"}),
     ("show gpt2 --json g.json", {"g.json": "model"}),
+    (f"show {root}/tests/recordings/resnet18.json --json sr.json", {"sr.json": "model"}),
+    (f"predict {root}/examples/recordings/operations.json --on h200 --json pr.json",
+     {"pr.json": "prediction"}),
     ("convert lenet5 -o n.json", {"n.json": "network"}),
     ("convert gpt2 -o ng.json", {"ng.json": "network"}),
     ("machine list --json ml.json", {"ml.json": "machines"}),
@@ -83,6 +86,9 @@ commands = [
 ]
 # What ships was written by the program, too, some of it on other machines.
 shipped = {os.path.join(profiles, "machine.json"): "machine", os.path.join(profiles, "conv", "paper.json"): "convolutions"}
+# Recordings are written by its Python package.
+for recording in ("examples/recordings/operations.json", "tests/recordings/resnet18.json"):
+    shipped[os.path.join(root, recording)] = "operations"
 for machine in os.listdir(os.path.dirname(profiles)):
     table = os.path.join(os.path.dirname(profiles), machine, "networks.json")
     if os.path.exists(table):

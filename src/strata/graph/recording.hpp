@@ -66,10 +66,9 @@ struct RecordedOperation {
   std::int64_t flop = 0, mac = 0;
   enum class Kind : std::uint8_t { dense, pointwise, other };
   Kind kind = Kind::other;
-  bool launches = true;            ///< false: a view, or memory that is only allocated
-  bool gathers = false;            ///< reads of its first input only what it gives
-  bool is_known = true;            ///< false: the table has no such operation
-  std::int64_t scratch_bytes = 0;  ///< that it takes while it runs
+  bool launches = true;  ///< false: a view, or memory that is only allocated
+  bool gathers = false;  ///< reads of its first input only what it gives
+  bool is_known = true;  ///< false: the table has no such operation
 
   /// The base of its name: "add" of "aten::add_.Tensor" is "add_".
   std::string_view base() const;

@@ -98,24 +98,36 @@ void add(Work& work, const AtenFlop& flop, const AtenShapes& shapes) {
   }
 }
 
-/// cuDNN's workspace of a recurrent layer, in numbers per hidden unit and step: what PyTorch's
-/// allocator showed on an H200 (LSTM 8.4, GRU 6.3).
-std::int64_t scratch_of(const AtenRule& rule, const AtenShapes& shapes) {
-  const bool is_recurrent =
-      std::any_of(rule.launches.begin(), rule.launches.end(), [](const AtenLaunch& launch) {
-        return launch.form == AtenForm::recurrent || launch.form == AtenForm::recurrent_backward;
-      });
-  if (!is_recurrent) return 0;
+/// cuDNN's workspace of a recurrent layer: a copy of the weights, 32 MiB for its products, and some
+/// numbers per hidden unit and step; so PyTorch's allocator showed it on an H200 (two batches each
+/// of an LSTM and a GRU, fp32 and bf16).
+std::int64_t recurrent_scratch(const AtenShapes& shapes, const RecordedOperations& recording) {
+  constexpr std::int64_t products_bytes = std::int64_t{32} << 20;
   const AtenRecurrent recurrent = shapes.recurrent();
   const Count units = Count(recurrent.samples) * recurrent.time_steps * recurrent.layers *
                       recurrent.directions * recurrent.hidden;
-  const double per_unit = recurrent.cell == AtenCell::lstm  ? 8.4
-                          : recurrent.cell == AtenCell::gru ? 6.3
-                                                            : 3;
-  const double numbers = per_unit * static_cast<double>(units.value());
-  constexpr double most = 1e17;
-  return static_cast<std::int64_t>(
-      std::min(most, numbers * static_cast<double>(bytes_per_element(shapes.precision()))));
+  const std::int64_t numbers_per_unit = recurrent.cell == AtenCell::gru ? 4 : 2;
+  Count bytes = units * numbers_per_unit * bytes_per_element(shapes.precision()) + products_bytes;
+  if (shapes.operation().inputs.size() > 1) {
+    for (const std::uint32_t weight : shapes.operation().inputs[1])
+      bytes += recording.tensors[weight].bytes();
+  }
+  return bytes.value();
+}
+
+/// cuDNN's workspace of a convolution with a window: its images in another layout; in fp32 on the
+/// units for fp32, Winograd's transformed images, which are larger. As it was on an H200, on
+/// average: which algorithm a shape gets is the library's choice.
+std::int64_t convolution_scratch(const AtenShapes& shapes, bool is_tf32) {
+  const AtenConvolution c = shapes.convolution();
+  if (c.groups != 1 || c.window == 1) return 0;
+  const Count images =
+      Count(c.samples) * (Count(c.channels) * c.input_pixels + Count(c.filters) * c.output_pixels);
+  const bool is_winograd = shapes.precision() == DType::fp32 && !is_tf32 && c.window == 9 &&
+                           shapes.operation().number("stride", 1) == 1;
+  const Count bytes = images * bytes_per_element(shapes.precision());
+  if (is_winograd) return (bytes * 7).value() / 2;
+  return shapes.precision() == DType::fp32 && !is_tf32 ? 0 : bytes.value();
 }
 
 }  // namespace
@@ -134,11 +146,24 @@ void count_work(RecordedOperations& recording) {
       for (const AtenFlop& flop : rule->flop) add(work, flop, shapes);
       operation.flop = work.flop.value();
       operation.mac = work.mac.value();
-      operation.scratch_bytes = scratch_of(*rule, shapes);
     } catch (Error& error) {
       error.add_context(operation.name);
       throw;
     }
+  }
+}
+
+std::int64_t scratch_bytes(const RecordedOperations& recording, const RecordedOperation& operation,
+                           bool is_tf32) {
+  const AtenRule* rule = aten_rule(operation.name);
+  if (rule == nullptr || rule->launches.empty()) return 0;
+  const AtenShapes shapes(recording, operation);
+  switch (rule->launches.front().form) {
+    case AtenForm::recurrent:
+    case AtenForm::recurrent_backward: return recurrent_scratch(shapes, recording);
+    case AtenForm::convolution:
+    case AtenForm::convolution_backward: return convolution_scratch(shapes, is_tf32);
+    default: return 0;
   }
 }
 

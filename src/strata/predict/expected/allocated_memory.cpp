@@ -245,7 +245,12 @@ std::int64_t allocated_memory_bytes(const Program& program, const Framework& fra
                                     const FrameworkOptions& options,
                                     const std::vector<bool>& never_stored) {
   if (program.bound->graph->recording != nullptr) {
-    const std::vector<std::int64_t> held = recorded_memory_bytes(*program.bound->graph->recording);
+    const auto& tensors = program.bound->tensors;
+    const bool is_tf32 = std::any_of(tensors.begin(), tensors.end(), [](const BoundTensor& one) {
+      return one.dtype == DType::tf32;
+    });
+    const std::vector<std::int64_t> held =
+        recorded_memory_bytes(*program.bound->graph->recording, is_tf32);
     return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
   }
   return AllocatedMemory(program, framework, options, never_stored).peak();

@@ -2,6 +2,7 @@
 #include "strata/predict/expected/recorded_memory.hpp"
 
 #include "strata/base/checked.hpp"
+#include "strata/operations/aten_work.hpp"
 
 #include <algorithm>
 
@@ -67,7 +68,7 @@ void take_given(const RecordedOperations& recording, Blocks& blocks) {
 
 }  // namespace
 
-std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording) {
+std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording, bool is_tf32) {
   Blocks blocks(recording);
   take_given(recording, blocks);
   // Workspaces are kept from one step to the next.
@@ -84,7 +85,9 @@ std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& record
     for (const std::uint32_t storage : operation.frees) blocks.give_back(storage);
     for (const std::uint32_t output : operation.outputs)
       blocks.take(recording.tensors[output].storage);
-    held.push_back((Count(blocks.bytes()) + workspaces + operation.scratch_bytes).value());
+    held.push_back(
+        (Count(blocks.bytes()) + workspaces + scratch_bytes(recording, operation, is_tf32))
+            .value());
   }
   return held;
 }
