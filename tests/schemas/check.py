@@ -156,7 +156,10 @@ with tempfile.TemporaryDirectory() as scratch:
                 expect_fit(kind, document, f"{name} of strata {command}")
 for path, kind in shipped.items():
     with open(path, encoding="utf-8") as file:
-        expect_fit(kind, json.load(file), os.path.relpath(path, root))
+        document = json.load(file)
+    expect_fit(kind, document, os.path.relpath(path, root))
+    if kind == "operations":  # which a Python with PyTorch writes
+        met.setdefault(kind, (document, os.path.relpath(path, root)))
 
 for kind, (document, name) in met.items():
     expect_strict(kind, document, name)

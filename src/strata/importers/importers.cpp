@@ -145,10 +145,10 @@ constexpr std::array<std::string_view, 1> huggingface_extensions = {".json"};
 constexpr std::array<std::string_view, 4> keras_extensions = {".json", ".h5", ".hdf5", ".keras"};
 
 constexpr std::array<Format, 8> all_formats = {{
-    {"operations", "a step as PyTorch ran it (strata record, strata.torch.record)",
-     recording_extensions, is_recording, read_recorded_step},
     {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
      network_extensions, is_network, read_own_network},
+    {"operations", "a step as PyTorch ran it (strata record, strata.torch.record)",
+     recording_extensions, is_recording, read_recorded_step},
     {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,
      read_darknet},
     {"caffe", "Caffe network as text, for training or deployment, V1 and current syntax",

@@ -35,6 +35,7 @@ Json machine_json(const PredictionSummary& summary) {
 Json options_json(const PredictionSummary& summary) {
   const PredictOptions& options = summary.options;
   const TrainingOptions& training = summary.training;
+  constexpr std::string_view as_recorded = "as recorded";
   return {{"preset", summary.preset.empty() ? Json() : Json(summary.preset)},
           {"policy", name_of(options.policy)},
           {"prefetch", name_of(options.prefetch.value_or(Prefetch::soonest))},
@@ -42,9 +43,9 @@ Json options_json(const PredictionSummary& summary) {
           {"objective", name_of(options.objective)},
           {"granularity_bytes", options.granularity_bytes},
           {"strict_minimum", options.strict_minimum},
-          {"optimizer", name_of(training.optimizer)},
-          {"loss", name_of(training.loss)},
-          {"recompute", name_of(training.recompute)},
+          {"optimizer", summary.is_recorded ? as_recorded : name_of(training.optimizer)},
+          {"loss", summary.is_recorded ? as_recorded : name_of(training.loss)},
+          {"recompute", summary.is_recorded ? as_recorded : name_of(training.recompute)},
           {"micro_batches", training.micro_batches},
           {"separate_backward", training.separate_backward},
           {"pool_keeps_input", training.pool_keeps_input}};

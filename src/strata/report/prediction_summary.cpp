@@ -87,7 +87,8 @@ void describe_network(PredictionSummary& summary, const Program& program) {
     const bool is_batch = parameter.name == "batch";
     summary.dims.push_back({parameter.name, is_batch ? program.samples : value->second});
   }
-  if (graph.recording != nullptr) summary.dims.push_back({"batch", program.samples});
+  summary.is_recorded = graph.recording != nullptr;
+  if (summary.is_recorded) summary.dims.push_back({"batch", program.samples});
 }
 
 void find_needs(PredictionSummary& summary, const Program& program, const Plan& plan) {

@@ -94,6 +94,7 @@ struct PredictionSummary {
   std::string machine_kind;  ///< gpu, cpu, …
   Hardware hardware;
   std::optional<double> device_memory_bytes;
+  bool is_recorded = false;  ///< how it is trained is what was recorded, not `training`
   TrainingOptions training;
   std::string framework;  ///< where it is not the machine's usual one; empty: it is
   PredictOptions options;

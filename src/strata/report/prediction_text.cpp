@@ -51,7 +51,9 @@ std::string header(const PredictionSummary& summary) {
 
 std::string choices(const PredictionSummary& summary) {
   std::string text = summary.preset.empty() ? "" : fmt::format("preset {}, ", summary.preset);
-  if (!summary.training.inference) {
+  if (summary.is_recorded) {
+    text += "as recorded, ";
+  } else if (!summary.training.inference) {
     const Optimizer optimizer = summary.training.optimizer;
     text += optimizer == Optimizer::none ? "no update"
                                          : fmt::format("optimizer {}", name_of(optimizer));
