@@ -9,7 +9,7 @@
 namespace strata {
 namespace {
 
-/// What one pass of a layer adds up to.
+/// The sum over one pass of a layer.
 struct PassSum {
   Count flop, mac, read, written;
   bool exists = false;
@@ -66,7 +66,7 @@ class RecordedCosts {
       sum.written += recording_.tensors[output].bytes();
   }
 
-  /// What forward made and backward reads; a block of memory once.
+  /// Counts what forward made and backward reads; a block of memory once.
   void note_kept(const RecordedOperation& operation) {
     if (operation.pass == RecordedPass::forward && !operation.is_recomputed) {
       for (const std::uint32_t output : operation.outputs) {

@@ -5,8 +5,8 @@
 
 namespace strata {
 
-/// Of the layers of a recording: what its operations compute, read and write, and what forward
-/// makes that backward reads.
+/// The costs of a recording's layers: its operations say what they compute, read and write, and
+/// what forward makes that backward reads.
 std::vector<NodeCost> recorded_costs(const BoundGraph& bound);
 
 }  // namespace strata

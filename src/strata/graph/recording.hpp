@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-/// What a framework ran in one step, operation by operation, as it said so itself: the exact list,
-/// where a Program derives one from the network. operations/ reads it from a file; a Graph holds
+/// A recording says what a framework ran in one step, operation by operation: the exact list, where
+/// a Program derives one from the network. operations/ reads it from a file; a Graph holds
 /// it, with one node per layer (docs/recordings.md).
 namespace strata {
 
@@ -62,7 +62,7 @@ struct RecordedOperation {
   std::vector<std::pair<std::string, std::vector<double>>> numbers;
   std::vector<std::pair<std::string, std::string>> texts;
 
-  /// What follows from the table of operations (operations/aten_table.hpp).
+  /// The fields below follow from the table of operations (operations/aten_table.hpp).
   std::int64_t flop = 0, mac = 0;
   enum class Kind : std::uint8_t { dense, pointwise, other };
   Kind kind = Kind::other;

@@ -65,7 +65,7 @@ class AtenShapes {
   AtenRows rows() const;
 
   AtenProduct product() const;
-  /// Of experts: all of their rows together.
+  /// The product of experts has all of their rows together.
   AtenProduct grouped_product() const;
   AtenConvolution convolution() const;
   AtenAttention attention() const;

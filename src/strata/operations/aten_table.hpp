@@ -12,7 +12,7 @@
 /// (data/operations/aten.json), so that another operation is another line.
 namespace strata {
 
-/// What of an operation counts.
+/// AtenWhere says what of an operation counts.
 enum class AtenWhere : std::uint8_t {
   output,    ///< its largest
   input,     ///< its first

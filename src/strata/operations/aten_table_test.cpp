@@ -23,7 +23,7 @@ TEST(AtenTable, takes_no_other_librarys_operation_for_pytorchs) {
   EXPECT_NE(aten_rule("torchvision::nms"), nullptr);
 }
 
-// Of every network of torchvision, 300 of timm and each type of transformers, recorded with
+// The list holds every network of torchvision, 300 of timm and each type of transformers, with
 // PyTorch 2.11 (python/calibration/recording_coverage.py).
 TEST(AtenTable, knows_what_networks_run) {
   std::ifstream file(STRATA_SOURCE_DIR "/tests/recordings/operations.txt");

@@ -25,7 +25,7 @@ void add_convolution_backward(Work& work, const AtenConvolution& convolution) {
   if (convolution.has_bias) work.flop += convolution.result_elements;
 }
 
-/// As docs/costs.md counts them: backward makes the scores again.
+/// Attention is counted as docs/costs.md has it: backward makes the scores again.
 void add_attention(Work& work, const AtenAttention& attention, bool is_backward) {
   const Count pairs = attention.pairs(), width = attention.width, values = attention.value_width;
   const std::int64_t masked = attention.has_mask ? 1 : 0;

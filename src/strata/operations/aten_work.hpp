@@ -9,7 +9,7 @@ namespace strata {
 /// (input) name the operation whose counts do not fit in 64 bits.
 void count_work(RecordedOperations& recording);
 
-/// What the libraries take for an operation while it runs, beyond what it reads and writes.
+/// The memory that libraries take for an operation while it runs, beyond what it reads and writes.
 std::int64_t scratch_bytes(const RecordedOperations& recording, const RecordedOperation& operation,
                            bool is_tf32);
 
