@@ -253,5 +253,18 @@ attention = "auto"
   EXPECT_EQ(Sweep(same).grid().size(), 16);
 }
 
+// A recording is a network to a sweep, too; it is told apart by its file.
+TEST(ExpectedSweep, of_a_recording_is_what_predict_says) {
+  const std::string recording = STRATA_SOURCE_DIR "/tests/recordings/resnet18.json";
+  Points points(request_of({recording}, {{"on", "h200,l4"}}));
+  ASSERT_EQ(points.size(), 2);
+  const char* const machines[] = {"h200", "l4"};
+  for (std::int64_t point = 0; point < 2; ++point) {
+    const PointResult result = points.at(point);
+    const ExpectedTime expected = predicted(recording, machines[point], {});
+    EXPECT_DOUBLE_EQ(result.expected.time_s, expected.time_s) << machines[point];
+  }
+}
+
 }  // namespace
 }  // namespace strata

@@ -4,6 +4,7 @@
 #include "strata/api/sweep_parallel.hpp"
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/text.hpp"
+#include "strata/graph/recording.hpp"
 #include "strata/importers/network/network.hpp"
 #include "strata/predict/option_names.hpp"
 #include "strata/sweep/formula_worker.hpp"
@@ -105,7 +106,8 @@ std::string identity_of(const Sweep::State& state) {
   Hash hash;
   hash.add(state.preset);
   for (const Axis& axis : state.grid.axes()) hash.add(axis.canonical());
-  for (const Graph& graph : state.graphs) hash.add(write_network(graph));
+  for (const Graph& graph : state.graphs)
+    hash.add(graph.recording != nullptr ? graph.recording->digest : write_network(graph));
   for (const Machine& machine : state.machines) add_machine(hash, machine);
   for (const Calibration& calibration : shipped_calibrations()) add_calibration(hash, calibration);
   if (const std::size_t hosts = state.axis_named("host"); hosts < state.grid.axes().size()) {

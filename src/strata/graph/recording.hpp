@@ -80,6 +80,7 @@ struct RecordedOperation {
 };
 
 struct RecordedOperations {
+  std::string digest;       ///< of its file: tells recordings apart
   std::string framework;    ///< "PyTorch 2.11.0"
   std::string recorded_on;  ///< "shapes", "cuda"
   bool is_training = true;

@@ -102,6 +102,13 @@ std::vector<std::int64_t> extents_in(const Json& json, const std::string& place)
   return extents;
 }
 
+/// FNV-1a, the same on every machine.
+std::string digest_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
@@ -308,7 +315,9 @@ Json parsed(std::string_view text) {
 
 RecordedNetwork read_recording(std::string_view json_text) {
   const Json json = parsed(json_text);
-  return Reader(json).network();
+  RecordedNetwork network = Reader(json).network();
+  network.recording.digest = digest_of(json_text);
+  return network;
 }
 
 Graph read_recording_file(const std::filesystem::path& path) {

@@ -120,7 +120,7 @@ class GraphMaker {
     if (recording_->storages[tensor.storage].tensor != RecordedStorage::no_graph_tensor) return;
     const bool is_first = layer.output == RecordedOperation::no_tensor;
     const bool is_larger =
-        !is_first && tensor.elements >= recording_->tensors[layer.output].elements;
+        !is_first && tensor.elements > recording_->tensors[layer.output].elements;
     if (is_first || (is_computed && !layer.is_computed) ||
         (is_computed == layer.is_computed && is_larger)) {
       layer.output = output;

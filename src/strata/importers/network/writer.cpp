@@ -290,6 +290,11 @@ class NetworkWriter {
 }  // namespace
 
 std::string write_network(const Graph& graph) {
+  if (graph.recording != nullptr)
+    fail(ErrorKind::unsupported,
+         "{}: a recording says what PyTorch ran, not what the network is, and cannot be written as "
+         "a network",
+         graph.name);
   // Readers of other formats may find only inputs; the own format would not read that again.
   if (graph.nodes.empty())
     fail(ErrorKind::input, "the network has no layers that compute anything");
