@@ -266,5 +266,14 @@ TEST(ExpectedSweep, of_a_recording_is_what_predict_says) {
   }
 }
 
+TEST(ExpectedSweep, of_a_recording_has_no_times_of_what_was_not_recorded) {
+  const std::string recording = STRATA_SOURCE_DIR "/tests/recordings/resnet18.json";
+  for (const auto& [axis, values] :
+       {std::pair{"optimizer", "adam"}, {"amp", "bf16"}, {"batch", "64"}}) {
+    Points points(request_of({recording}, {{axis, values}, {"on", "h200"}}));
+    EXPECT_NE(points.at(0).error.find("record it"), std::string::npos) << axis;
+  }
+}
+
 }  // namespace
 }  // namespace strata

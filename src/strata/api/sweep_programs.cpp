@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs of a sweep: made once for all points that share them.
 #include "strata/api/predict.hpp"
+#include "strata/api/request_as_recorded.hpp"
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/error.hpp"
 #include "strata/predict/footprint.hpp"
@@ -67,6 +68,7 @@ std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
   const auto index = static_cast<std::size_t>(grid.index_of(point, axis_named("model")));
   auto made = std::make_shared<BuiltProgram>();
   const bool has_expected = wants_expected(request);
+  request_as_recorded(graphs[index], request);          // refuses what was not recorded
   const PredictRequest limit = limit_request(request);  // refuses what does not go together
   if (wants_limit || !has_expected) {
     made->bound = bind_request(graphs[index], limit);

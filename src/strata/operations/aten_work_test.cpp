@@ -41,7 +41,7 @@ TEST(AtenWork, of_products_is_that_of_their_loops) {
   EXPECT_EQ(addmm.kind, RecordedOperation::Kind::dense);
 }
 
-/// What the same convolution costs as an operator of a network.
+/// The same convolution as an operator of a network has this cost.
 NodeCost cost_of_convolution(const Convolution& op, const Shape& input) {
   GraphBuilder builder("one");
   const TensorId x = builder.input("x", input);

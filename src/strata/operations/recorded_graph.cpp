@@ -28,7 +28,7 @@ TensorKind kind_of(RecordedStorage::Kind kind) {
                                  : TensorKind::constant;
 }
 
-/// What surrounds a layer: "layer1.0" of "layer1.0.conv1".
+/// The block is what surrounds a layer: "layer1.0" of "layer1.0.conv1".
 std::string block_of(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? std::string() : name.substr(0, dot);

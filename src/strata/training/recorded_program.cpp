@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t no_operation = ~std::uint32_t{0};
 
-/// What becomes of a block of memory in the step.
+/// A Life says what becomes of a block of memory in the step.
 struct Life {
   std::uint32_t made = no_operation;  ///< operation that wrote it first, before anybody read it
   std::uint32_t freed = no_operation;
