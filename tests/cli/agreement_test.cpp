@@ -209,7 +209,7 @@ TEST(Agreement, every_shell_offers_machines) {
   const TemporaryFolder folder;
   write(folder.path() / "completion", generated("bash"));
   write(folder.path() / "h2-mine.json", "");
-  const Words machines{"h200", "h2-mine.json"};
+  const Words machines{"h20", "h200", "h2-mine.json"};
   EXPECT_EQ(bash_offers(folder.path(), {"strata", "predict", "alexnet", "--on", "h2"}), machines);
   EXPECT_EQ(bash_offers(folder.path(), {"strata", "machine", "show", "h2"}), machines);
   EXPECT_EQ(bash_offers(folder.path(), {"strata", "machine", "--color", "never", "s"}),

@@ -116,7 +116,7 @@ TEST(MachineCommand, bad_input_is_one_clear_line_and_exit_2) {
   says({"machine", "show", bad},
        bad + ": machine.memory[2].bandwidth_bytes_per_s.value: must be positive, got -1");
   says({"predict", "lenet5", "--on", bad}, "machine.memory[2].bandwidth_bytes_per_s.value");
-  says({"machine", "show", "h20"}, "did you mean h200");
+  says({"machine", "show", "h202"}, "did you mean h20, h200");
   says({"machine", "show"}, "machine show expects 1 machine, got 0");
   says({"machine", "diff", "h200"}, "machine diff expects 2 machines, got 1");
   says({"machine", "merge", bad}, "machine merge expects at least 2 machines, got 1");

@@ -59,13 +59,13 @@ TEST(UserChanges, are_those_that_apply) {
   PredictRequest request = request_without_bounds();
   EXPECT_EQ(changes_of("lenet5", "h200", request),
             (Texts{"--dtype tf32", "--amp bf16", "--framework pytorch-compile", "batch 64",
-                   "--on b200"}));
+                   "--on b200", "--on b300"}));
   // No TF32 and no bf16 there.
   EXPECT_EQ(changes_of("lenet5", "v100", request).at(0), "--amp fp16");
   request.framework_options = {.autocast = DType::bf16, .attention = AttentionKernels::eager};
   EXPECT_EQ(changes_of("lenet5", "h200", request),
             (Texts{"--channels-last", "--attention sdpa", "--framework pytorch-compile", "batch 64",
-                   "--on b200"}));
+                   "--on b200", "--on b300"}));
   request.framework_options.channels_last = true;
   EXPECT_EQ(changes_of("lenet5", "h200", request).at(0), "--attention sdpa");
   request.hardware.bytes_per_s = 1e12;  // of no other machine
@@ -75,20 +75,20 @@ TEST(UserChanges, are_those_that_apply) {
   request = request_without_bounds();
   request.framework_options.autocast = DType::bf16;
   EXPECT_EQ(changes_of("bert_base", "h200", request),
-            (Texts{"--framework pytorch-compile", "batch 64", "--on b200"}));
+            (Texts{"--framework pytorch-compile", "batch 64", "--on b200", "--on b300"}));
   request = request_without_bounds();
   EXPECT_EQ(changes_of("lenet5", "p100", request).at(0), "batch 64");  // Triton has no kernels
   request.framework_options.autocast = DType::bf16;
   // What is compiled is not compiled again, and lays images out by itself.
   request.framework = "pytorch-compile";
-  EXPECT_EQ(changes_of("resnet18", "h200", request), (Texts{"batch 64", "--on b200"}));
+  EXPECT_EQ(changes_of("resnet18", "h200", request), (Texts{"batch 64", "--on b200", "--on b300"}));
 }
 
 TEST(UserChanges, next_gpus_are_faster_ones_of_the_same_vendor) {
-  EXPECT_TRUE(next_gpus(load_machine("b200"), DType::bf16).empty());
-  EXPECT_EQ(next_gpus(load_machine("h200"), DType::bf16), Texts{"b200"});
-  EXPECT_EQ(next_gpus(load_machine("a100-80gb"), DType::bf16), (Texts{"h100-sxm", "h200"}));
-  EXPECT_EQ(next_gpus(load_machine("mi250x"), DType::bf16), Texts{"mi300x"});
+  EXPECT_TRUE(next_gpus(load_machine("gb300"), DType::bf16).empty());
+  EXPECT_EQ(next_gpus(load_machine("h200"), DType::bf16), (Texts{"b200", "b300"}));
+  EXPECT_EQ(next_gpus(load_machine("a100-80gb"), DType::bf16), (Texts{"h100-sxm", "gh200"}));
+  EXPECT_EQ(next_gpus(load_machine("mi250x"), DType::bf16), (Texts{"mi300x", "mi325x"}));
   for (const std::string& name : next_gpus(load_machine("rtx-2080-ti"), DType::fp16))
     EXPECT_TRUE(name.starts_with("rtx")) << name;
 }
@@ -112,7 +112,8 @@ TEST(UserChanges, hints_and_what_ifs_are_expected_times_with_that_change) {
       {"--amp bf16", now_s / expected_s(amp)},
       {"--framework pytorch-compile", now_s / expected_s(compiled)},
       {"batch 64", 2 * now_s / expected_s(twice)},
-      {"--on b200", now_s / expected_s(request, "b200")}};
+      {"--on b200", now_s / expected_s(request, "b200")},
+      {"--on b300", now_s / expected_s(request, "b300")}};
   std::size_t checked = 0;
   for (const Alternative& one : iteration.summary.alternatives) {
     if (!one.is_expected) continue;

@@ -21,7 +21,7 @@ namespace strata {
 namespace {
 
 TEST(Machines, every_shipped_file_reads_and_is_plausible) {
-  ASSERT_GE(shipped_machines().size(), 32u);
+  ASSERT_GE(shipped_machines().size(), 48u);
   ASSERT_EQ(shipped_machines().size(), embedded_machines().size());
   std::set<std::string> titles;
   for (const EmbeddedFile& file : embedded_machines())
@@ -43,10 +43,10 @@ TEST(Machines, every_shipped_file_reads_and_is_plausible) {
 TEST(Machines, no_shipped_machine_is_out_of_balance) {
   for (const Machine& machine : shipped_machines()) {
     for (const Peak& peak : machine.peaks) {
-      // FLOP per byte: fp64 on a graphics card is the least, fp8 on a B200 the most.
+      // FLOP per byte: fp64 on a B300 is the least, int8 on a TPU v6e the most.
       const double balance = *balance_of(machine, peak);
-      EXPECT_GE(balance, 0.5) << machine.name << " " << name_of(peak.dtype);
-      EXPECT_LE(balance, 1000) << machine.name << " " << name_of(peak.dtype);
+      EXPECT_GE(balance, 0.1) << machine.name << " " << name_of(peak.dtype);
+      EXPECT_LE(balance, 1200) << machine.name << " " << name_of(peak.dtype);
     }
     const Peak* vector = find_peak(machine, DType::fp32, ComputeUnit::vector);
     if (vector == nullptr) continue;

@@ -45,16 +45,29 @@ struct DeviceName {
   std::string_view machine;
 };
 constexpr std::array device_names = {
+    DeviceName{"gh200 480gb", "gh200"},
+    DeviceName{"gh200", ""},     // another memory than the one with 96 GB
     DeviceName{"h200 nvl", ""},  // another power limit than the SXM part
     DeviceName{"h200", "h200"},
+    DeviceName{"h20-3e", ""},  // another memory than the one with 96 GB
+    DeviceName{"nvidia h20", "h20"},
     DeviceName{"h100 pcie", "h100-pcie"},
     DeviceName{"h100 80gb hbm3", "h100-sxm"},
     DeviceName{"a100-sxm4-40gb", "a100-40gb"},
     DeviceName{"a100-pcie-40gb", "a100-40gb"},
     DeviceName{"a100-sxm4-80gb", "a100-80gb"},
     DeviceName{"nvidia b200", "b200"},
+    DeviceName{"nvidia b300", "b300"},
+    DeviceName{"gb200", "gb200"},
+    DeviceName{"gb300", "gb300"},
+    DeviceName{"a10g", "a10g"},
     DeviceName{"l40s", "l40s"},
     DeviceName{"nvidia l4", "l4"},
+    DeviceName{"rtx a6000", "rtx-a6000"},
+    DeviceName{"rtx 6000 ada", "rtx-6000-ada"},
+    DeviceName{"rtx pro 6000 blackwell server", "rtx-pro-6000-server"},
+    DeviceName{"rtx pro 6000 blackwell workstation", "rtx-pro-6000-workstation"},
+    DeviceName{"rtx 5090", "rtx-5090"},
     DeviceName{"rtx 4090", "rtx-4090"},
     DeviceName{"rtx 3090", "rtx-3090"},
     DeviceName{"rtx 2080 ti", "rtx-2080-ti"},

@@ -42,7 +42,12 @@ TEST(GpuRates, a_device_is_found_by_the_name_of_its_driver) {
   EXPECT_EQ(name_for("NVIDIA GeForce RTX 2080 Ti"), "rtx-2080-ti");
   EXPECT_EQ(name_for("Tesla V100-SXM2-16GB"), "v100");
   EXPECT_EQ(name_for("NVIDIA H200 NVL"), "");
-  EXPECT_EQ(name_for("NVIDIA GB200"), "");
+  EXPECT_EQ(name_for("NVIDIA GB200"), "gb200");
+  EXPECT_EQ(name_for("NVIDIA GH200 480GB"), "gh200");
+  EXPECT_EQ(name_for("NVIDIA GH200 144G HBM3e"), "");
+  EXPECT_EQ(name_for("NVIDIA H20"), "h20");
+  EXPECT_EQ(name_for("NVIDIA H20-3e"), "");
+  EXPECT_EQ(name_for("NVIDIA RTX PRO 6000 Blackwell Server Edition"), "rtx-pro-6000-server");
   EXPECT_EQ(name_for("NVIDIA L40"), "");
   EXPECT_EQ(name_for("Quadro K600"), "");
 }
