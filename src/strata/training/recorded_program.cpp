@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/graph/recording.hpp"
+#include "strata/training/recorded_casts.hpp"
 #include "strata/training/step_limit.hpp"
 #include "strata/training/tensor_values.hpp"
 #include "strata/training/writer.hpp"
@@ -15,12 +16,11 @@
 namespace strata {
 namespace {
 
-constexpr std::uint32_t no_operation = ~std::uint32_t{0};
+constexpr std::uint32_t no_operation = RecordedCasts::no_operation;
 
 /// A Life says what becomes of a block of memory in the step.
 struct Life {
   std::uint32_t made = no_operation;  ///< operation that wrote it first, before anybody read it
-  std::uint32_t freed = no_operation;
   bool is_read_first = false;
   bool is_written = false;
   std::uint32_t largest = no_operation;  ///< tensor that says most of it
@@ -29,12 +29,13 @@ struct Life {
 class RecordedProgram {
  public:
   explicit RecordedProgram(const BoundGraph& bound)
-      : bound_(bound), recording_(*bound.graph->recording), writer_(bound) {}
+      : bound_(bound), recording_(*bound.graph->recording), casts_(recording_), writer_(bound) {}
 
   Program program() && {
     require_few_steps(static_cast<std::int64_t>(recording_.operations.size()));
     find_lives();
     values_.assign(recording_.storages.size(), no_value);
+    made_.assign(recording_.storages.size(), false);
     steps_.assign(recording_.operations.size(), 0);
     for (std::uint32_t id = 0; id < recording_.operations.size(); ++id) {
       const RecordedOperation& operation = recording_.operations[id];
@@ -45,9 +46,13 @@ class RecordedProgram {
       }
       write_updates();
       steps_[id] = next_step();
-      if (operation.launches) write(operation);
+      if (operation.launches && casts_.needs_step(id)) write(id);
     }
     write_updates();
+    for (std::uint32_t id = 0; id < steps_.size(); ++id) {
+      if (!casts_.needs_step(id) && casts_.done_by(id) != no_operation)
+        steps_[id] = steps_[casts_.done_by(id)];
+    }
     Program program = writer_.finish(recording_.samples);
     for (StepId& step : steps_)
       step =
@@ -63,6 +68,9 @@ class RecordedProgram {
   StepId next_step() const { return static_cast<StepId>(writer_.step_count()); }
 
   const RecordedTensor& tensor(std::uint32_t id) const { return recording_.tensors[id]; }
+  std::uint32_t block_of(std::uint32_t tensor) const {
+    return casts_.block(recording_.tensors[tensor].storage);
+  }
 
   static std::size_t list_length(const RecordedOperation& operation) {
     std::size_t length = 0;
@@ -73,29 +81,30 @@ class RecordedProgram {
   void find_lives() {
     lives_.resize(recording_.storages.size());
     for (std::uint32_t i = 0; i < recording_.tensors.size(); ++i) {
-      std::uint32_t& largest = lives_[tensor(i).storage].largest;
+      std::uint32_t& largest = lives_[block_of(i)].largest;
       if (largest == no_operation || tensor(i).elements > tensor(largest).elements) largest = i;
     }
     for (std::uint32_t id = 0; id < recording_.operations.size(); ++id) {
       const RecordedOperation& operation = recording_.operations[id];
-      for (const std::uint32_t storage : operation.frees) lives_[storage].freed = id;
       for (const auto& inputs : operation.inputs) {
         for (const std::uint32_t input : inputs) {
-          Life& life = lives_[tensor(input).storage];
+          Life& life = lives_[block_of(input)];
           if (life.made == no_operation) life.is_read_first = true;
         }
       }
       for (const std::uint32_t output : operation.outputs) {
-        Life& life = lives_[tensor(output).storage];
+        if (casts_.origin(block_of(output)) != block_of(output)) continue;
+        Life& life = lives_[block_of(output)];
         if (life.made == no_operation && !life.is_read_first) life.made = id;
-        life.is_written |= operation.launches;
+        life.is_written |= operation.launches && casts_.needs_step(id);
       }
-      for (const std::uint32_t input : operation.mutates)
-        lives_[tensor(input).storage].is_written = true;
+      for (const std::uint32_t input : operation.mutates) lives_[block_of(input)].is_written = true;
     }
   }
 
+  /// `storage` may be a parameter's copy.
   ValueKind kind_of(std::uint32_t storage) const {
+    storage = casts_.origin(storage);
     using Kind = RecordedStorage::Kind;
     const Life& life = lives_[storage];
     switch (recording_.storages[storage].kind) {
@@ -113,21 +122,16 @@ class RecordedProgram {
 
   /// Stays after the step: what the update wrote, what inference gave.
   bool is_result(std::uint32_t storage, ValueKind kind) const {
-    const Life& life = lives_[storage];
-    if (kind == ValueKind::weight || kind == ValueKind::state) return life.is_written;
-    if (kind == ValueKind::weight_gradient) return life.freed == no_operation && !has_update();
-    return kind == ValueKind::feature && life.freed == no_operation && !recording_.is_training;
-  }
-
-  bool has_update() const {
-    return std::any_of(
-        recording_.operations.begin(), recording_.operations.end(),
-        [](const RecordedOperation& one) { return one.pass == RecordedPass::update; });
+    if (kind == ValueKind::weight || kind == ValueKind::state)
+      return lives_[casts_.origin(storage)].is_written;
+    return (kind == ValueKind::weight_gradient || kind == ValueKind::feature) &&
+           casts_.stays(storage);
   }
 
   /// The tensor of the graph that a block of memory is named after: itself, the parameter of a
   /// gradient or a state, or what the layer gives that made it.
   TensorId named_after(std::uint32_t storage) {
+    storage = casts_.origin(storage);
     const RecordedStorage& block = recording_.storages[storage];
     if (block.tensor != RecordedStorage::no_graph_tensor) return block.tensor;
     if (parameters_.empty()) {
@@ -156,7 +160,7 @@ class RecordedProgram {
     value.tensor = named_after(storage);
     value.is_given = life.made == no_operation;
     value.is_result = is_result(storage, value.kind);
-    value.bytes = recording_.storages[storage].bytes;
+    value.bytes = casts_.bytes(storage);
     value.row_bytes = row_of(storage, value);
     value.part = parts_[{value.tensor, value.kind}]++;
     return known = writer_.add(value);
@@ -176,14 +180,14 @@ class RecordedProgram {
     return std::min(value.bytes, row_bytes(shape, {}, is_stored, value.bytes));
   }
 
-  void read(std::uint32_t id) {
-    const std::uint32_t storage = tensor(id).storage;
-    if (recording_.storages[storage].bytes > 0) writer_.reads(value_of(storage));
+  void read(std::uint32_t block) {
+    if (casts_.bytes(block) > 0) writer_.reads(value_of(block));
   }
 
-  void write_to(std::uint32_t id) {
-    const std::uint32_t storage = tensor(id).storage;
-    if (recording_.storages[storage].bytes > 0) writer_.writes(value_of(storage));
+  void write_to(std::uint32_t block) {
+    if (casts_.bytes(block) > 0) writer_.writes(value_of(block));
+    made_[block] = true;
+    for (const std::uint32_t copy : casts_.copies(block)) write_to(copy);
   }
 
   static Step step_of(const RecordedOperation& operation) {
@@ -198,28 +202,20 @@ class RecordedProgram {
             .is_recomputed = operation.is_recomputed};
   }
 
-  void write(const RecordedOperation& operation) {
+  void write(std::uint32_t id) {
+    const RecordedOperation& operation = recording_.operations[id];
     writer_.begin(step_of(operation));
     // Rows that are looked up are as large as the result; the table beside them is not read.
     for (std::size_t i = operation.gathers ? 1 : 0; i < operation.inputs.size(); ++i) {
       for (const std::uint32_t input : operation.inputs[i]) {
-        if (lives_[tensor(input).storage].made == no_operation || was_made(input)) read(input);
+        const std::uint32_t block = casts_.block_read(id, tensor(input).storage);
+        if (lives_[block].made == no_operation || made_[block]) read(block);
       }
     }
-    for (const std::uint32_t output : operation.outputs) write_to(output);
-    for (const std::uint32_t input : operation.mutates) write_to(input);
-    note_made(operation);
+    for (const std::uint32_t output : operation.outputs) write_to(block_of(output));
+    for (const std::uint32_t input : operation.mutates) write_to(block_of(input));
+    for (const std::uint32_t block : casts_.written_beside(id)) write_to(block);
     writer_.add_work(operation.flop, operation.mac);
-  }
-
-  bool was_made(std::uint32_t id) const {
-    return made_.size() > tensor(id).storage && made_[tensor(id).storage];
-  }
-
-  void note_made(const RecordedOperation& operation) {
-    made_.resize(recording_.storages.size());
-    for (const std::uint32_t output : operation.outputs) made_[tensor(output).storage] = true;
-    for (const std::uint32_t input : operation.mutates) made_[tensor(input).storage] = true;
   }
 
   /// Lists of one length belong together: the i-th of each is about the i-th weight.
@@ -237,7 +233,7 @@ class RecordedProgram {
     step.layer_class = LayerClass::pointwise;
     for (const std::uint32_t id : operations) {
       for (const auto& inputs : recording_.operations[id].inputs) {
-        if (i < inputs.size()) step.node = layer_of_weight(tensor(inputs[i]).storage, step.node);
+        if (i < inputs.size()) step.node = layer_of_weight(block_of(inputs[i]), step.node);
       }
     }
     writer_.begin(step);
@@ -262,14 +258,14 @@ class RecordedProgram {
 
   /// Without what lives only within the update.
   void use(std::uint32_t id, bool writes) {
-    const std::uint32_t storage = tensor(id).storage;
-    const Life& life = lives_[storage];
+    const std::uint32_t block = block_of(id);
+    const Life& life = lives_[block];
     const bool is_passing = life.made != no_operation &&
                             recording_.operations[life.made].pass == RecordedPass::update &&
-                            recording_.storages[storage].kind == RecordedStorage::Kind::made;
+                            recording_.storages[block].kind == RecordedStorage::Kind::made;
     if (is_passing) return;
-    if (!writes && life.made != no_operation && !was_made(id)) return;  // nobody wrote it
-    writes ? write_to(id) : read(id);
+    if (!writes && life.made != no_operation && !made_[block]) return;  // nobody wrote it
+    writes ? write_to(block) : read(block);
   }
 
   /// The layer whose weight it is: "layer1.0.conv1" of "layer1.0.conv1.weight".
@@ -289,17 +285,19 @@ class RecordedProgram {
     std::vector<ValueId> found(bound_.graph->tensors.size(), no_value);
     for (std::uint32_t id = 0; id < recording_.storages.size(); ++id) {
       if (recording_.storages[id].kind != RecordedStorage::Kind::gradient) continue;
-      if (values_[id] != no_value) found[named_after(id)] = values_[id];
+      const std::uint32_t block = casts_.block(id);
+      if (values_[block] != no_value) found[named_after(id)] = values_[block];
     }
     return found;
   }
 
   const BoundGraph& bound_;
   const RecordedOperations& recording_;
+  RecordedCasts casts_;
   ProgramWriter writer_;
-  std::vector<Life> lives_;
-  std::vector<ValueId> values_;                                // by storage
-  std::vector<bool> made_;                                     // so far, by storage
+  std::vector<Life> lives_;                                    // by block
+  std::vector<ValueId> values_;                                // by block
+  std::vector<bool> made_;                                     // so far, by block
   std::vector<StepId> steps_;                                  // by operation
   std::map<std::size_t, std::vector<std::uint32_t>> updates_;  // by the length of their lists
   std::map<std::string_view, TensorId> parameters_;
