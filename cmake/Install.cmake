@@ -21,7 +21,8 @@ if(NOT TARGET strata_cli)
 endif()
 install(TARGETS strata_cli RUNTIME_DEPENDENCY_SET strata_libraries COMPONENT program)
 # What strata machine measure --device cuda --calibrate runs.
-install(FILES python/calibration/pytorch_cases.py python/calibration/to_calibration.py
+install(FILES python/calibration/pytorch_cases.py python/calibration/network_layers.py
+  python/calibration/to_calibration.py
   DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/calibration" COMPONENT program)
 if(TARGET strata_mpi)
   install(TARGETS strata_mpi COMPONENT mpi)  # found beside the program

@@ -234,4 +234,5 @@ def main():
         json.dump(about, file, separators=(",", ":"))
 
 
-main()
+if __name__ == "__main__":
+    main()

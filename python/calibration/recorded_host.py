@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the host takes for each operation of a recording, from what pytorch_recordings.py measured.
 
-    python3 recorded_host.py OUT.json.gz HOST.json CALIBRATION.json [--level 1.42]
+    python3 recorded_host.py HOST.json CALIBRATION.json [--measured OUT.json.gz] [--level 1.42]
 
 An operation's time is its median over all networks, taken inside PyTorch's dispatch; what Python and autograd add, and what
 they save while nothing is watched, is one factor per pass, fitted to whole iterations at a batch of 2, which wait for the
-host. HOST.json keeps both. The calibration gets the kinds "aten::NAME" of its host times. `--level`: how much slower the host
+host. HOST.json keeps both, and without `--measured` they are read from it. The calibration gets
+the kinds "aten::NAME" of its host times, and the kinds that rules name as sums of them. `--level`: how much slower the host
 is that the calibration speaks of, here that of data/truth/, than the one that was measured."""
 import argparse
 import collections
@@ -17,6 +18,33 @@ PASSES = ("forward", "backward", "update", "inference")
 AUTOGRAD = 1.4  # forward with gradients over forward without, beside what is fitted
 LIST_US, TENSOR_US = 44.8, 2.6  # of an update of lists: the calibration's update.momentum
 LAUNCH_US = 9.0  # of a kernel of a recurrent layer
+
+
+# What a kind of operator that rules name is in operations: forward, backward, and how many casts autocast adds to each.
+KINDS = {"relu": ("relu_", "threshold_backward", 0, 0), "add": ("add", "add", 0, 0), "view": ("view", "view", 0, 0),
+         "convolution": ("convolution", "convolution_backward", 1, 1),
+         "batch_norm": ("add_ empty cudnn_batch_norm", "cudnn_batch_norm_backward", 0, 0),
+         "linear": ("t addmm", "t mm t mm t sum view", 2, 2), "layer_norm": ("native_layer_norm", "native_layer_norm_backward", 0, 0),
+         "max_pool": ("max_pool2d_with_indices", "max_pool2d_with_indices_backward", 0, 0),
+         "cross_entropy": ("_log_softmax nll_loss_forward zeros", "ones_like nll_loss_backward _log_softmax_backward_data", 0, 0),
+         "softmax": ("_softmax", "_softmax_backward_data", 0, 0), "dropout": ("native_dropout", "native_dropout_backward", 0, 0),
+         "matmul": ("expand view expand view bmm _unsafe_view", "view transpose bmm transpose bmm view view", 0, 0),
+         "attention": ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward", 0, 0)}
+# Other operations run under autocast.
+LOW = {"cudnn_batch_norm": "native_batch_norm", "cudnn_batch_norm_backward": "native_batch_norm_backward",
+       "_scaled_dot_product_efficient_attention": "_scaled_dot_product_cudnn_attention",
+       "_scaled_dot_product_efficient_attention_backward": "_scaled_dot_product_cudnn_attention_backward"}
+
+
+def kinds_of(operations):
+    """The kinds of operators as sums of their operations, so that rules and recordings say the same of the host."""
+    def total(names, work, is_low, casts):
+        times = [operations["aten::" + (LOW.get(name, name) if is_low else name)][work] for name in names.split()]
+        return float(f"{sum(times) + casts * operations['aten::_to_copy'][work]:.4g}")
+    return {kind: {"forward_s": total(forward, "forward_s", False, 0), "backward_s": total(backward, "backward_s", False, 0),
+                   "autocast_forward_s": total(forward, "forward_s", True, casts),
+                   "autocast_backward_s": total(backward, "backward_s", True, casts_back), "inference_s": total(forward, "inference_s", False, 0)}
+            for kind, (forward, backward, casts, casts_back) in KINDS.items()}
 
 
 def rows_of(measured):
@@ -83,14 +111,9 @@ def host_times(times, factors, level, host_factor):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured")
-    parser.add_argument("host")
-    parser.add_argument("calibration")
-    parser.add_argument("--level", type=float, default=1.42)
-    options = parser.parse_args()
-    with gzip.open(options.measured) as file:
+def measured_times(measured, host):
+    """Medians of the operations and the factors of each pass, written to the file `host`."""
+    with gzip.open(measured) as file:
         measured = json.load(file)
     rows = list(rows_of(measured))
     times = medians(rows)
@@ -103,7 +126,7 @@ def main():
         errors += [abs(sum(f * x for f, x in zip(apart, sums(row, known))) / row["iteration_us"] - 1)
                    for row in rows if row["network"] == left_out]
     print(f"factors {[round(f, 3) for f in factors]}; networks left out: median error {statistics.median(errors):.1%}")
-    with open(options.host, "w", encoding="utf-8") as file:
+    with open(host, "w", encoding="utf-8") as file:
         json.dump({"what": "microseconds of the host per operation of PyTorch, medians over networks, and whole iterations "
                            "at a batch of 2; python/calibration/recorded_host.py",
                    "torch": measured["torch"], "device": measured["device"], "operation_us": dict(sorted(times.items())),
@@ -112,11 +135,29 @@ def main():
                    "iterations": [{"network": row["network"], "of": row["of"], "iteration_us": round(row["iteration_us"], 1),
                                    "sums_us": [round(x, 1) for x in sums(row, times)]} for row in rows]}, file, indent=1)
         file.write("\n")
+    return times, factors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measured", metavar="OUT.json.gz")
+    parser.add_argument("host")
+    parser.add_argument("calibration")
+    parser.add_argument("--level", type=float, default=1.42)
+    options = parser.parse_args()
+    if options.measured is None:
+        with open(options.host, encoding="utf-8") as file:
+            kept = json.load(file)
+        times, factors = kept["operation_us"], list(kept["factors"].values())
+    else:
+        times, factors = measured_times(options.measured, options.host)
     with open(options.calibration, encoding="utf-8") as file:
         text = file.read()
     document = json.loads(text)
     kinds = {name: time for name, time in document["host_times"].items() if not name.startswith("aten::")}
-    kinds.update(host_times(times, factors, options.level, document["host_factor"]))
+    operations = host_times(times, factors, options.level, document["host_factor"])
+    kinds.update(operations)
+    kinds.update(kinds_of(operations))
     # Only this part of the file changes: a class of kernels is a line in it.
     begin = text.index("{", text.index('"host_times"'))
     end = begin + json.JSONDecoder().raw_decode(text[begin:])[1]

@@ -12,10 +12,10 @@ import json
 import statistics
 
 
-def convolution(d):
+def convolution(d, axes=2):
     pad = 0 if d["k"] == d["s"] or d["k"] == 1 else d["k"] // 2
     out = (d["hw"] + 2 * pad - d["k"]) // d["s"] + 1
-    return [d["n"], d["c"], d["f"], d["hw"] ** 2, out ** 2, d["k"] ** 2, d["g"]]
+    return [d["n"], d["c"], d["f"], d["hw"] ** axes, out ** axes, d["k"] ** axes, d["g"]]
 
 
 def pool(d):
@@ -37,6 +37,11 @@ def class_and_dims(sample):
     if group in ("convolution", "first", "grouped", "depthwise"):
         layout = "_nhwc" if d["channels_last"] else ""
         return f"{group}{layout}.{name}", convolution(d)
+    if group == "convolution_3d":
+        return f"{group}.{name}", convolution(d, 3)
+    if group == "batch_norm_mode":
+        place = [d["n"] * d["c"], d["hw"] ** 2] if name == "inference" else [d["c"], d["n"] * d["hw"] ** 2]
+        return f"batch_norm{'_nhwc' if d['channels_last'] else ''}.{name}", place
     if group == "batch_norm":
         return f"batch_norm.{name}", [d["c"], d["n"] * d["hw"] ** 2]
     if group in ("layer_norm", "softmax", "log_softmax"):

@@ -51,9 +51,9 @@ class HostileFiles : public testing::Test {
     SCOPED_TRACE(name);
     const std::filesystem::path path = folder_.path() / name;
     std::ofstream(path, std::ios::binary) << bytes;
-    // The program itself, all its libraries (oneDNN is the largest) and its stack take some 75 MB
+    // The program itself, all its libraries (oneDNN is the largest) and its stack take some 80 MB
     // of addresses.
-    const std::size_t most_bytes = bytes.size() + (200 + 75) * megabyte;
+    const std::size_t most_bytes = bytes.size() + (200 + 80) * megabyte;
     const Outcome outcome = run_shell(fmt::format("ulimit -v {} -t {}; strata show {} --top 1",
                                                   most_bytes / kilobyte, most_seconds, name),
                                       {.folder = folder_.path()});

@@ -201,6 +201,8 @@ Framework read_framework(std::string_view json_text) {
   framework.host_factor = object.maybe_positive("host_factor").value_or(framework.host_factor);
   if (object.find("waits_at_steps") != nullptr)
     framework.waits_at_steps = object.truth("waits_at_steps");
+  if (object.find("foreach_updates") != nullptr)
+    framework.foreach_updates = object.truth("foreach_updates");
   framework.adam = adam_from(object);
   if (object.find("fp16_as_fp32") != nullptr)
     framework.fp16_as_fp32 = object.list("fp16_as_fp32", most_classes, kernel_class_in);

@@ -104,6 +104,7 @@ struct Framework {
   std::int64_t iteration_calls = 0;  ///< of the host per iteration, whatever the network
   double host_factor = 1;            ///< how much longer its host takes than the calibration's
   bool waits_at_steps = false;       ///< the host waits for the device around forward and backward
+  bool foreach_updates = false;      ///< SGD updates lists of tensors, operation by operation
   OperationClass adam = {};          ///< whose kernels update weights with Adam
   std::vector<OperationClass> fp16_as_fp32;  ///< whose kernels in fp16 are those of fp32, not bf16
 

@@ -35,7 +35,8 @@ KernelDims rows_of_node(const BoundTensor& tensor, RuleTensor of, const BoundNod
     const double groups = number(norm->groups == 0 ? tensor[1] : norm->groups);
     return {number(tensor[0]) * groups, number(tensor.elements) / number(tensor[0]) / groups};
   }
-  if (std::holds_alternative<AdaptivePool>(op) || std::holds_alternative<Pool>(op))
+  if (std::holds_alternative<AdaptivePool>(op) || std::holds_alternative<Pool>(op) ||
+      std::holds_alternative<BatchNorm>(op))
     return rows_from(tensor, 2);
   if (const auto* softmax = std::get_if<Softmax>(&op)) {
     const auto axes = static_cast<std::int64_t>(tensor.axes());
@@ -165,15 +166,18 @@ bool BoundNode::is_broadcast_along_rows() const {
 OperationClass class_for(const LaunchRule& rule, const BoundNode& node, bool channels_last) {
   const auto* op = std::get_if<Convolution>(&node.node().op);
   const std::string_view name = name_of(rule.kernel_class);
+  if (channels_last && name.starts_with("batch_norm.") && node.output().axes() > 2)
+    return *operation_class_named("batch_norm_nhwc" + std::string(name.substr(name.find('.'))));
   if (op == nullptr || !name.starts_with("convolution.")) return rule.kernel_class;
   const std::int64_t channels = (op->transposed ? node.output() : node.input())[1];
   std::string_view pass = name.substr(name.find('.'));
   if (op->transposed && pass != ".backward_weight")
     pass = pass == ".forward" ? ".backward_input" : ".forward";
-  std::string kind = "convolution";
-  if (op->groups == 1 && channels <= 4) kind = "first";
+  const bool is_volume = node.output().axes() == 5;
+  std::string kind = is_volume ? "convolution_3d" : "convolution";
+  if (op->groups == 1 && channels <= 4 && !is_volume) kind = "first";
   if (op->groups > 1) kind = op->groups == channels ? "depthwise" : "grouped";
-  if (channels_last) kind += "_nhwc";
+  if (channels_last && !is_volume) kind += "_nhwc";
   const auto found = operation_class_named(kind + std::string(pass));
   STRATA_CHECK(found.has_value(), "every kind of convolution has its classes");
   return *found;

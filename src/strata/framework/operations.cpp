@@ -10,12 +10,14 @@
 #include "strata/framework/tensor_types.hpp"
 #include "strata/graph/experts.hpp"
 #include "strata/graph/operator_names.hpp"
+#include "strata/operations/multi_tensor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace strata {
 namespace {
@@ -367,6 +369,7 @@ class OperationWriter {
                              .is_update = true});
     add(update_class(framework_, optimizer), DType::fp32, first,
         {static_cast<double>(tensors), elements});
+    result_.operations.back().kernels = update_kernels(framework_, optimizer, tensors, elements);
   }
 
   const Program& program_;
@@ -391,6 +394,19 @@ class OperationWriter {
 
 std::string_view name_of(AttentionKernels kernels) {
   return attention_names[static_cast<std::size_t>(kernels)];
+}
+
+double update_kernels(const Framework& framework, Optimizer optimizer, std::int64_t tensors,
+                      double elements) {
+  if (!framework.foreach_updates || optimizer == Optimizer::adam || tensors <= 0) return 0;
+  // Taken as equally large.
+  const std::vector<std::int64_t> sizes(
+      static_cast<std::size_t>(tensors),
+      std::max<std::int64_t>(1, std::llround(elements / static_cast<double>(tensors))));
+  // w -= v, of two lists; with momentum v = µ v, of one, and v += g before it.
+  std::int64_t kernels = multi_tensor_launches(sizes, 2);
+  if (optimizer == Optimizer::momentum) kernels += kernels + multi_tensor_launches(sizes, 1);
+  return static_cast<double>(kernels);
 }
 
 OperationClass update_class(const Framework& framework, Optimizer optimizer) {

@@ -39,7 +39,8 @@ struct FrameworkOperation {
   DType precision = DType::fp32;  ///< of its arithmetic: fp32, tf32, bf16, fp16
   StepId step = 0;
   KernelDims dims{};
-  double share = 1;  ///< of its time that the step has: a stack of layers is one operation
+  double share = 1;    ///< of its time that the step has: a stack of layers is one operation
+  double kernels = 0;  ///< how many it launches, where that is known; 0: as the samples say
 };
 
 /// A call of the host: it dispatches the operations [first, next call's first).
@@ -67,8 +68,11 @@ struct FrameworkOperations {
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node);
 
-/// The kernels that update weights.
+/// The kernels that update weights, and how many they are for so many tensors with so many numbers
+/// in all; 0: as the samples say.
 OperationClass update_class(const Framework& framework, Optimizer optimizer);
+double update_kernels(const Framework& framework, Optimizer optimizer, std::int64_t tensors,
+                      double elements);
 
 /// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split. Errors
 /// (unsupported): experts are grouped by frameworks without a compiler; the framework does not

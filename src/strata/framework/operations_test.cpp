@@ -264,7 +264,9 @@ TEST(Operations, attention_of_a_module_copies_its_packed_operands) {
   EXPECT_EQ(forward,
             (Lines{"heads.permute_contiguous fp32 120", "heads.permute_contiguous fp32 360",
                    "channels.add_bias fp32 360", "attention.forward fp32 2 3 5 5 4 1",
-                   "heads.permute_contiguous fp32 120"}));
+                   "heads.permute_contiguous fp32 120",
+                   // What comes out lies with the sequence first: both layer norms copy it.
+                   "heads.permute_contiguous fp32 120", "heads.permute_contiguous fp32 120"}));
   EXPECT_GT(net.lines("attention backward").size(), 15U);
 }
 
@@ -274,7 +276,7 @@ TEST(Operations, networks_of_torchvision_have_attention_as_a_module) {
     add_attention(net);
     net.builder.graph().source = is_torchvision ? "torchvision 0.20" : "elsewhere";
     net.finish();
-    EXPECT_EQ(net.lines("attention forward").size(), is_torchvision ? 5U : 2U);
+    EXPECT_EQ(net.lines("attention forward").size(), is_torchvision ? 7U : 2U);
   }
 }
 
@@ -410,7 +412,26 @@ TEST(Operations, of_inference_drop_nothing_and_normalise_by_what_is_stored) {
   const TensorId y = net.builder.add("norm", BatchNorm{}, {x});
   net.builder.add("drop", Dropout{.probability = 0.5}, {y});
   net.finish({}, {.inference = true});
-  EXPECT_EQ(net.lines(), Lines{"channels.scale_channels fp32 512"});
+  EXPECT_EQ(net.lines(), Lines{"batch_norm.inference fp32 8 64"});
+}
+
+TEST(Operations, of_batch_norm_go_by_the_layout_of_its_images) {
+  Net net;
+  const TensorId x = net.builder.input("x", {2, 4, 8, 8});
+  net.builder.add("norm", BatchNorm{}, {x});
+  net.finish({.channels_last = true});
+  EXPECT_EQ(net.lines_of_class("batch_norm_nhwc.forward"),
+            Lines{"batch_norm_nhwc.forward fp32 4 128"});
+}
+
+TEST(Operations, updates_of_lists_launch_by_their_sizes) {
+  Net net;
+  TensorId x = net.builder.input("x", {1, 4800});
+  for (int i = 0; i < 2; ++i)
+    x = net.builder.add("linear" + std::to_string(i), Linear{.features = 4800}, {x});
+  net.finish();
+  // 352 pieces of 65,536 numbers each: 320 fit into one kernel, of three operations.
+  EXPECT_EQ(net.operations.operations.back().kernels, 9);
 }
 
 // A file shows whether attention is one call or written out; flags go before it.

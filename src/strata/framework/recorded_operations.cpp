@@ -47,7 +47,8 @@ FrameworkOperations recorded_operations(const Program& program, const Framework&
                                    .precision = launch.precision,
                                    .step = step,
                                    .dims = launch.dims,
-                                   .share = launch.share});
+                                   .share = launch.share,
+                                   .kernels = launch.kernels});
   }
   return result;
 }

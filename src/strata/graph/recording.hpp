@@ -67,7 +67,8 @@ struct RecordedOperation {
   enum class Kind : std::uint8_t { dense, pointwise, other };
   Kind kind = Kind::other;
   bool launches = true;  ///< false: a view, or memory that is only allocated
-  bool gathers = false;  ///< reads of its first input only what it gives
+  /// Bit i: of its i-th input it reads the shape alone, or only as much as it gives.
+  std::uint32_t unread = 0;
   bool is_known = true;  ///< false: the table has no such operation
 
   /// The base of its name: "add" of "aten::add_.Tensor" is "add_".
@@ -77,6 +78,7 @@ struct RecordedOperation {
   std::string_view text(std::string_view argument) const;
   /// The tensor of an argument by its position; no_tensor: none was given.
   std::uint32_t input(std::size_t position) const;
+  bool reads(std::size_t position) const { return position >= 32 || (unread >> position & 1) == 0; }
 };
 
 struct RecordedOperations {

@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/operations/aten_shapes.hpp"
 #include "strata/operations/aten_table.hpp"
+#include "strata/operations/multi_tensor.hpp"
 
 #include <algorithm>
 #include <string>
@@ -69,6 +70,7 @@ class Launches {
     }
   }
 
+  /// A share of a class's time is another kernel of the same kind.
   void push(OperationClass kernel_class, KernelDims dims, double share = 1) {
     const DType stored = shapes_.precision();
     const KernelForm form = form_of(kernel_class);
@@ -76,7 +78,8 @@ class Launches {
                             form == KernelForm::depthwise || form == KernelForm::recurrent ||
                             form == KernelForm::attention;
     const bool in_tf32 = stored == DType::fp32 && multiplies && is_tf32_;
-    result_.push_back({kernel_class, in_tf32 ? DType::tf32 : stored, dims, share});
+    result_.push_back(
+        {kernel_class, in_tf32 ? DType::tf32 : stored, dims, share, share == 1 ? 0.0 : 1.0});
   }
 
   void elements(std::string_view name, std::int64_t count, double share = 1) {
@@ -87,20 +90,28 @@ class Launches {
     const std::int64_t count = shapes_.elements(launch.of);
     if (count == 0) return;
     const AtenRows rows = shapes_.rows();
-    switch (form_of(launch.kernel_class)) {
+    const OperationClass kernel_class = laid_out(launch.kernel_class);
+    switch (form_of(kernel_class)) {
       case KernelForm::rows:
-        return push(launch.kernel_class, {number(rows.rows), number(rows.columns)}, launch.share);
+        return push(kernel_class, {number(rows.rows), number(rows.columns)}, launch.share);
       case KernelForm::channels: {
         const RecordedTensor* x =
             launch.of == AtenWhere::output ? shapes_.output() : shapes_.first_input();
         const std::int64_t channels = x == nullptr || x->axes() < 2 ? 1 : x->shape[1];
-        return push(launch.kernel_class, {number(channels), number(count / channels)},
-                    launch.share);
+        return push(kernel_class, {number(channels), number(count / channels)}, launch.share);
       }
       case KernelForm::pool: return pool(launch);
       case KernelForm::lookup: return lookup(launch.kernel_class);
-      default: return push(pointwise_class(launch.kernel_class), {number(count)}, launch.share);
+      default: return push(pointwise_class(kernel_class), {number(count)}, launch.share);
     }
+  }
+
+  /// Batch norm has kernels of its own for images with channels last.
+  OperationClass laid_out(OperationClass kernel_class) const {
+    constexpr std::string_view prefix = "batch_norm.";
+    const std::string_view name = name_of(kernel_class);
+    if (!name.starts_with(prefix) || !shapes_.is_channels_last()) return kernel_class;
+    return class_named("batch_norm_nhwc." + std::string(name.substr(prefix.size())));
   }
 
   /// Sums and products of two tensors of which one is repeated take other kernels.
@@ -146,10 +157,10 @@ class Launches {
   }
 
   std::string convolution_kind(const AtenConvolution& c) const {
-    std::string kind = "convolution";
-    if (c.groups == 1 && c.channels <= 4) kind = "first";
+    std::string kind = c.is_volume ? "convolution_3d" : "convolution";
+    if (c.groups == 1 && c.channels <= 4 && !c.is_volume) kind = "first";
     if (c.groups > 1) kind = c.groups == c.channels ? "depthwise" : "grouped";
-    return c.is_channels_last ? kind + "_nhwc" : kind;
+    return c.is_channels_last && !c.is_volume ? kind + "_nhwc" : kind;
   }
 
   void convolution_kernel(const AtenConvolution& c, std::string_view pass) {
@@ -242,6 +253,21 @@ class Launches {
     const bool reads_two = operation_.inputs.size() > 1 && operation_.inputs[1].size() > 1;
     push(class_named("update.momentum"), dims,
          reads_two && list_share(base) < 0.3 ? 3.0 / 8 : list_share(base));
+    if (base.starts_with("_foreach_")) result_.back().kernels = number(list_launches());
+  }
+
+  /// Lists are read together, and what does not work in place writes one more.
+  std::int64_t list_launches() const {
+    const RecordedOperation::Tensors* first = nullptr;
+    std::size_t lists = operation_.mutates.empty() && !operation_.base().ends_with('_') ? 1 : 0;
+    for (const auto& list : operation_.inputs) {
+      if (list.size() < 2 && first != nullptr) continue;
+      if (first == nullptr) first = &list;
+      ++lists;
+    }
+    std::vector<std::int64_t> sizes;
+    for (const std::uint32_t one : *first) sizes.push_back(recording_.tensors[one].elements);
+    return multi_tensor_launches(sizes, lists);
   }
 
   /// A fused layer of a transformer in inference: its products, its attention.

@@ -13,7 +13,8 @@ struct RecordedLaunch {
   OperationClass kernel_class = {};
   DType precision = DType::fp32;
   KernelDims dims{};
-  double share = 1;
+  double share = 1;    ///< of the time that the class takes
+  double kernels = 0;  ///< how many are launched; 0: as many as the class launches
 };
 
 /// What an operation launches; products of fp32 in TF32 where the GPU may. One that the table does

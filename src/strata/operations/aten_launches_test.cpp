@@ -90,17 +90,6 @@ TEST(AtenLaunches, of_a_repeated_operand_take_the_kernel_that_addresses_every_nu
             "heads.add_mask");
 }
 
-TEST(AtenLaunches, of_batch_norm_go_by_whether_it_trains) {
-  const auto norm = [](double training) {
-    return OneOperation("aten::cudnn_batch_norm")
-        .reads({2, 8, 6, 6})
-        .with("training", {training})
-        .writes({2, 8, 6, 6});
-  };
-  EXPECT_EQ(classes_of(norm(1)), "batch_norm.forward");
-  EXPECT_EQ(classes_of(norm(0)), "channels.scale_channels");
-}
-
 TEST(AtenLaunches, of_nothing_are_none) {
   EXPECT_EQ(classes_of(OneOperation("aten::add.Tensor").reads({0, 8}).reads({0, 8}).writes({0, 8})),
             "");
@@ -115,5 +104,55 @@ TEST(AtenLaunches, of_what_nobody_knows_stream_its_bytes) {
   EXPECT_EQ(unknown[0].dims[0], 200);  // read and written: as many numbers as a copy of this length
 }
 
+OneOperation layer_norm(Extents64 stride) {
+  return OneOperation("aten::native_layer_norm")
+      .reads({4, 6, 8}, DType::fp32, std::move(stride))
+      .with("normalized_shape", {8})
+      .writes({4, 6, 8});
+}
+
+// Images of one pixel's row: sequence first and batch first, as torch.nn.MultiheadAttention turns
+// them.
+TEST(AtenLaunches, of_layer_norm_copy_what_lies_in_another_order_first) {
+  EXPECT_EQ(classes_of(layer_norm({})), "layer_norm.forward");
+  EXPECT_EQ(classes_of(layer_norm({8, 32, 1})), "heads.permute_contiguous layer_norm.forward");
+}
+
+TEST(AtenLaunches, of_a_tables_gradient_sort_the_words_where_they_are_many) {
+  const auto backward = [](std::int64_t words) {
+    return OneOperation("aten::embedding_dense_backward")
+        .reads({words, 16})
+        .reads({words})
+        .writes({100, 16});
+  };
+  EXPECT_EQ(classes_of(backward(3072)), "stream.fill stream.add_");
+  EXPECT_EQ(classes_of(backward(3073)), "embedding.backward");
+}
+
+OneOperation batch_norm(const char* name, Extents64 stride, double training) {
+  return OneOperation(name)
+      .reads({2, 8, 6, 6}, DType::fp32, std::move(stride))
+      .with("training", {training})
+      .writes({2, 8, 6, 6});
+}
+
+TEST(AtenLaunches, of_batch_norm_go_by_layout_and_mode) {
+  const char* name = "aten::cudnn_batch_norm";
+  EXPECT_EQ(classes_of(batch_norm(name, {}, 1)), "batch_norm.forward");
+  EXPECT_EQ(classes_of(batch_norm(name, {288, 1, 48, 8}, 1)), "batch_norm_nhwc.forward");
+  EXPECT_EQ(classes_of(batch_norm(name, {288, 1, 48, 8}, 0)), "batch_norm_nhwc.inference");
+  const RecordedLaunch inference = launches(batch_norm(name, {}, 0)).front();
+  EXPECT_EQ(name_of(inference.kernel_class), "batch_norm.inference");
+  EXPECT_EQ(inference.dims, (KernelDims{16, 36}));  // images, and the pixels of each
+}
+
+TEST(AtenLaunches, of_volumes_are_not_those_of_images) {
+  EXPECT_EQ(classes_of(OneOperation("aten::convolution")
+                           .reads({2, 8, 6, 6, 6})
+                           .reads({8, 8, 3, 3, 3})
+                           .reads_nothing()
+                           .writes({2, 8, 6, 6, 6})),
+            "convolution_3d.forward");
+}
 }  // namespace
 }  // namespace strata

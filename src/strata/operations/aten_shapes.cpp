@@ -26,9 +26,19 @@ std::size_t axis_of(double number, std::size_t axes) {
 }
 
 /// Channels lie together; of an image of one pixel every order is the same.
-bool is_channels_last(const RecordedTensor& tensor) {
+bool has_channels_last(const RecordedTensor& tensor) {
   return tensor.axes() >= 4 && tensor.stride.size() == tensor.axes() && tensor.shape[1] > 1 &&
          tensor.stride[1] == 1 && tensor.elements > tensor.shape[0] * tensor.shape[1];
+}
+
+/// Its last axis lies together in memory, and each axis before it around those behind.
+bool is_contiguous(const RecordedTensor& tensor) {
+  if (tensor.stride.size() != tensor.axes()) return true;
+  std::int64_t inside = 1;
+  for (std::size_t axis = tensor.axes(); axis-- > 0; inside *= tensor.shape[axis]) {
+    if (tensor.shape[axis] > 1 && tensor.stride[axis] != inside) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -141,8 +151,20 @@ bool AtenShapes::holds(AtenWhen when) const {
     case AtenWhen::inference_low: return training == 0 && bytes_per_element(precision()) < 4;
     case AtenWhen::alpha: return alpha != 1;
     case AtenWhen::no_alpha: return alpha == 1;
+    case AtenWhen::strided: return input(0) != nullptr && !is_contiguous(*input(0));
+    case AtenWhen::second_strided: return input(1) != nullptr && !is_contiguous(*input(1));
+    case AtenWhen::few: return is_few();
+    case AtenWhen::many: return !is_few();
   }
   return true;
+}
+
+/// So few rows of a table's gradient are added without sorting them
+/// (embedding_dense_backward_cuda in aten/src/ATen/native/cuda/Embedding.cu).
+bool AtenShapes::is_few() const {
+  constexpr std::int64_t most = 3072;
+  const RecordedTensor* words = input(1);
+  return words != nullptr && words->elements <= most;
 }
 
 AtenRows AtenShapes::rows() const {
@@ -159,6 +181,10 @@ AtenRows AtenShapes::rows() const {
   }
   const RecordedTensor* main = first_input() == nullptr ? output() : first_input();
   if (main == nullptr) return {};
+  if (base.find("batch_norm") != std::string_view::npos && main->axes() > 2) {
+    const std::int64_t images = std::max<std::int64_t>(1, product_of(main->shape, 0, 2));
+    return {images, std::max<std::int64_t>(1, main->elements / images)};
+  }
   std::int64_t columns = main->axes() == 0 ? 1 : main->shape.back();
   if (const auto* normalized = operation_.find("normalized_shape")) {
     Count all = 1;
@@ -212,7 +238,7 @@ AtenConvolution AtenShapes::convolution() const {
   if (x == nullptr || w == nullptr || y == nullptr || x->axes() < 3 || w->axes() < 3 ||
       y->axes() < 3)
     return found;
-  found.is_channels_last = is_channels_last(*x) || is_channels_last(*y);
+  found.is_channels_last = has_channels_last(*x) || has_channels_last(*y);
   found.result_elements = y->elements;
   found.is_transposed = operation_.number("transposed", 0) != 0;
   if (found.is_transposed) std::swap(x, y);
@@ -223,6 +249,7 @@ AtenConvolution AtenShapes::convolution() const {
   found.output_pixels = product_of(y->shape, 2, y->axes());
   found.window = product_of(w->shape, 2, w->axes());
   found.groups = extent_of(operation_.number("groups", 1));
+  found.is_volume = x->axes() == 5;
   found.has_bias = !backward && input(2) != nullptr && operation_.base() != "cudnn_convolution";
   if (const auto* mask = operation_.find("output_mask"); backward && mask && mask->size() == 3) {
     found.wants_input = (*mask)[0] != 0;
@@ -269,6 +296,10 @@ AtenRecurrent AtenShapes::recurrent() const {
   const bool both = operation_.number("bidirectional", 0) != 0;
   found.directions = extent_of(operation_.number("directions", both ? 2 : 1));
   return found;
+}
+
+bool AtenShapes::is_channels_last() const {
+  return first_input() != nullptr && has_channels_last(*first_input());
 }
 
 bool AtenShapes::is_strided() const {

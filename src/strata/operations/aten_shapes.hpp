@@ -21,7 +21,7 @@ struct AtenProduct {
 struct AtenConvolution {
   std::int64_t samples = 1, channels = 1, filters = 1, input_pixels = 1, output_pixels = 1;
   std::int64_t window = 1, groups = 1;
-  bool is_transposed = false, is_channels_last = false;
+  bool is_transposed = false, is_channels_last = false, is_volume = false;
   bool has_bias = false, wants_input = false, wants_weight = false;
   std::int64_t result_elements = 0;  ///< of what forward makes
 
@@ -74,6 +74,7 @@ class AtenShapes {
   /// An input is repeated, or lies in another order than the result: kernels then address every
   /// number by itself.
   bool is_strided() const;
+  bool is_channels_last() const;  ///< of its first input
 
   /// In which its arithmetic is: of its first input with a fraction, else of its output.
   DType precision() const;
@@ -81,6 +82,7 @@ class AtenShapes {
  private:
   const RecordedTensor* tensor(std::uint32_t number) const;
   bool is_backward() const;
+  bool is_few() const;
 
   const RecordedOperations& recording_;
   const RecordedOperation& operation_;

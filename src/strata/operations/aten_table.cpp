@@ -20,8 +20,9 @@ using TableJson = ObjectReader::Json;
 
 constexpr std::array<std::string_view, 7> where_words = {"output", "input", "rows",   "channels",
                                                          "all",    "one",   "nothing"};
-constexpr std::array<std::string_view, 6> when_words = {"always",        "training", "inference",
-                                                        "inference_low", "alpha",    "no_alpha"};
+constexpr std::array<std::string_view, 10> when_words = {
+    "always",   "training", "inference",      "inference_low", "alpha",
+    "no_alpha", "strided",  "second_strided", "few",           "many"};
 constexpr std::array<std::string_view, 14> form_words = {"",
                                                          "product",
                                                          "convolution",
@@ -113,6 +114,12 @@ AtenLaunch launch_in(const TableJson& json, const std::string& place) {
   return launch;
 }
 
+std::int64_t input_in(const TableJson& json, const std::string& place) {
+  const std::int64_t input = json.is_number_integer() ? json.get<std::int64_t>() : -1;
+  if (input < 0 || input >= 32) fail(ErrorKind::input, "{}: expected an input below 32", place);
+  return input;
+}
+
 RecordedOperation::Kind kind_of(ObjectReader& object, const AtenRule& rule) {
   using Kind = RecordedOperation::Kind;
   constexpr std::array<std::string_view, 3> words = {"dense", "pointwise", "other"};
@@ -132,7 +139,7 @@ void add_rule(Table& table, const std::string& names, const AtenRule& rule,
 }
 
 Table read_table(std::string_view text) {
-  constexpr std::size_t most_entries = 64;
+  constexpr std::size_t most_entries = 64, most_unread = 32;
   const TableJson json = TableJson::parse(text, nullptr, false);
   if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
   ObjectReader object(json, "aten");
@@ -149,7 +156,8 @@ Table read_table(std::string_view text) {
     rule.flop = reader.list("flop", most_entries, flop_in);
     rule.launches = reader.list("launches", most_entries, launch_in);
     rule.kind = kind_of(reader, rule);
-    if (reader.find("gathers") != nullptr) rule.gathers = reader.truth("gathers");
+    for (const std::int64_t input : reader.list("unread", most_unread, input_in))
+      rule.unread |= std::uint32_t{1} << input;
     reader.finish();
     add_rule(table, names, rule, place);
   }

@@ -23,7 +23,9 @@ enum class AtenWhere : std::uint8_t {
   nothing,   ///< what it is follows from the operation
 };
 
-/// low: in 16 bits; alpha: a list of tensors is scaled while it is added.
+/// low: in 16 bits; alpha: a list of tensors is scaled while it is added; strided: its first
+/// (second) input lies in memory in another order than its axes, and is copied first; few, many:
+/// rows to add up, of which PyTorch sorts the numbers where they are many.
 enum class AtenWhen : std::uint8_t {
   always,
   training,
@@ -31,6 +33,10 @@ enum class AtenWhen : std::uint8_t {
   inference_low,
   alpha,
   no_alpha,
+  strided,
+  second_strided,
+  few,
+  many,
 };
 
 /// Kernels whose class follows from shapes and layout.
@@ -73,7 +79,7 @@ struct AtenRule {
   std::vector<AtenFlop> flop;
   std::vector<AtenLaunch> launches;
   RecordedOperation::Kind kind = RecordedOperation::Kind::other;
-  bool gathers = false;        ///< reads of its first input only what it gives
+  std::uint32_t unread = 0;    ///< bit i: reads of its i-th input the shape, or what it gives
   bool is_view = false;        ///< launches nothing, moves nothing
   bool is_allocation = false;  ///< launches nothing, takes memory
 };

@@ -138,7 +138,7 @@ void count_work(RecordedOperations& recording) {
     operation.is_known = rule != nullptr;
     if (rule == nullptr) continue;
     operation.kind = rule->kind;
-    operation.gathers = rule->gathers;
+    operation.unread = rule->unread;
     operation.launches = !rule->is_view && !rule->is_allocation;
     try {
       const AtenShapes shapes(recording, operation);

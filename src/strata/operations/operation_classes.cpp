@@ -53,8 +53,15 @@ constexpr std::string_view class_names[] = {"linear.forward",
                                             "depthwise_nhwc.forward",
                                             "depthwise_nhwc.backward_input",
                                             "depthwise_nhwc.backward_weight",
+                                            "convolution_3d.forward",
+                                            "convolution_3d.backward_input",
+                                            "convolution_3d.backward_weight",
                                             "batch_norm.forward",
                                             "batch_norm.backward",
+                                            "batch_norm.inference",
+                                            "batch_norm_nhwc.forward",
+                                            "batch_norm_nhwc.backward",
+                                            "batch_norm_nhwc.inference",
                                             "layer_norm.forward",
                                             "layer_norm.backward",
                                             "group_norm.forward",
@@ -151,7 +158,9 @@ constexpr FormOfPrefix forms[] = {
     {"first", KernelForm::convolution},
     {"grouped", KernelForm::convolution},
     {"depthwise", KernelForm::depthwise},
-    {"batch_norm.", KernelForm::channels},
+    {"batch_norm.inference", KernelForm::rows},
+    {"batch_norm_nhwc.inference", KernelForm::rows},
+    {"batch_norm", KernelForm::channels},
     {"layer_norm.", KernelForm::rows},
     {"softmax.", KernelForm::rows},
     {"log_softmax.", KernelForm::rows},
@@ -173,6 +182,11 @@ constexpr FormOfPrefix forms[] = {
     {"rnn.", KernelForm::recurrent},
     {"attention.", KernelForm::attention},
 };
+
+/// Layouts and shapes of images of which a calibration may know less: the first that is in the name
+/// is replaced.
+constexpr std::pair<std::string_view, std::string_view> instead[] = {
+    {"_nhwc.", "."}, {"convolution_3d.", "convolution."}};
 
 const std::unordered_map<std::string_view, OperationClass>& classes_by_name() {
   static const auto classes = [] {
@@ -203,6 +217,17 @@ std::optional<OperationClass> operation_class_named(std::string_view name) {
   const auto found = classes_by_name().find(name);
   if (found == classes_by_name().end()) return std::nullopt;
   return found->second;
+}
+
+std::optional<OperationClass> class_instead(OperationClass kernel_class) {
+  const std::string_view name = name_of(kernel_class);
+  for (const auto& [what, by] : instead) {
+    const std::size_t at = name.find(what);
+    if (at == std::string_view::npos) continue;
+    std::string other(name);
+    return operation_class_named(other.replace(at, what.size(), by));
+  }
+  return std::nullopt;
 }
 
 std::span<const std::string_view> dims_of(KernelForm form) {

@@ -39,6 +39,9 @@ enum class OperationClass : std::uint16_t {};
 std::span<const std::string_view> operation_class_names();
 std::string_view name_of(OperationClass kernel_class);
 std::optional<OperationClass> operation_class_named(std::string_view name);
+/// The class whose kernels are taken for those of a class that a calibration does not have: another
+/// layout, images instead of volumes. It has the same dimensions. Nothing: no other is like it.
+std::optional<OperationClass> class_instead(OperationClass kernel_class);
 KernelForm form_of(OperationClass kernel_class);
 
 }  // namespace strata

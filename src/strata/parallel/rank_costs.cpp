@@ -390,7 +390,9 @@ Section update_section(const RankEngine& engine, std::int64_t tensors, double pa
   update.operations.push_back(
       {.kernel_class = update_class(*engine.framework, engine.training.optimizer),
        .precision = DType::fp32,
-       .dims = {static_cast<double>(tensors), parameters}});
+       .dims = {static_cast<double>(tensors), parameters},
+       .kernels =
+           update_kernels(*engine.framework, engine.training.optimizer, tensors, parameters)});
   update.calls.push_back({.tensors = tensors, .is_update = true});
   const std::vector<KernelTime> times = {engine.times->time(update.operations[0])};
   const HostPipeline pipeline(update, times, false, 0, *engine.calibration);

@@ -65,8 +65,11 @@ void RecordedCasts::find_accesses() {
     is_cast_.push_back(is_cast(operation));
     steps_before_.push_back(steps);
     if (!operation.launches) continue;
-    for (const auto& inputs : operation.inputs)
-      for (const std::uint32_t input : inputs) accesses_[storage(input)].reads.push_back(id);
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      if (!operation.reads(i)) continue;
+      for (const std::uint32_t input : operation.inputs[i])
+        accesses_[storage(input)].reads.push_back(id);
+    }
     if (is_cast_.back()) {
       casts_.push_back({id, storage(operation.input(0)), storage(operation.outputs[0])});
       continue;
@@ -168,7 +171,7 @@ bool RecordedCasts::is_gone(std::uint32_t operation) const {
 bool RecordedCasts::can_cast(std::uint32_t operation) const {
   return operation != no_operation && !is_cast_[operation] &&
          recording_.operations[operation].pass != RecordedPass::update &&
-         !recording_.operations[operation].gathers;
+         recording_.operations[operation].reads(0);
 }
 
 /// A copy for one reader needs no memory if that reader comes next. Else the step before the cast

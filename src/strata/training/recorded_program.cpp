@@ -206,7 +206,8 @@ class RecordedProgram {
     const RecordedOperation& operation = recording_.operations[id];
     writer_.begin(step_of(operation));
     // Rows that are looked up are as large as the result; the table beside them is not read.
-    for (std::size_t i = operation.gathers ? 1 : 0; i < operation.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      if (!operation.reads(i)) continue;
       for (const std::uint32_t input : operation.inputs[i]) {
         const std::uint32_t block = casts_.block_read(id, tensor(input).storage);
         if (lives_[block].made == no_operation || made_[block]) read(block);

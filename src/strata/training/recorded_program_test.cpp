@@ -111,9 +111,17 @@ TEST(RecordedProgram, knows_what_blocks_of_memory_are) {
 
 TEST(RecordedProgram, reads_no_table_that_rows_are_looked_up_in) {
   RecordedOperations recording = step();
-  recording.operations[0].gathers = true;
+  recording.operations[0].unread = 1;
   const Recorded recorded(recording);
   EXPECT_EQ(recorded.program.read_bytes(0), 4 * (4 + 2));
+}
+
+TEST(RecordedProgram, reads_nothing_of_a_tensor_that_is_asked_for_its_shape) {
+  RecordedOperations recording = step();
+  const Recorded all(recording);
+  recording.operations[0].unread = 2;
+  const Recorded recorded(recording);
+  EXPECT_LT(recorded.program.read_bytes(0), all.program.read_bytes(0));
 }
 
 /// A recording that a test writes operation by operation. Tensors have eight numbers.

@@ -40,25 +40,31 @@ class CallTimes {
   std::unordered_map<const OperatorRule*, const HostTime*> times_;
 };
 
+/// A recurrent layer is one call with hundreds of kernels; other calls include theirs.
+constexpr double many = 16;
+
 /// Of the operations of a recording: what each took where it was measured by itself, "aten::mm".
 class OperationTimes {
  public:
   explicit OperationTimes(const Calibration& calibration)
       : calibration_(calibration),
-        any_(host_time(calibration, "aten::any")),
-        launch_(host_time(calibration, "aten::launch")),
+        any_(host_time(calibration, known(calibration, "aten::any", "relu"))),
+        launch_(host_time(calibration, known(calibration, "aten::launch", "launch"))),
         list_(host_time(calibration, "update.momentum")) {}
 
   double call_s(const HostCall& call, double launches) {
     if (call.tensors > 1 && !call.is_backward)  // an update is three of them
       return (list_.forward_s + list_.per_tensor_s * static_cast<double>(call.tensors)) / 3;
     const HostTime& time = of(call.operation);
-    // A recurrent layer is one call with hundreds of kernels.
-    constexpr double many = 16;
     return pass_s(time, call) + (launches > many ? launches * pass_s(launch_, call) : 0);
   }
 
  private:
+  /// A calibration may have measured single operators only.
+  static const char* known(const Calibration& calibration, const char* kind, const char* other) {
+    return calibration.host_times.contains(kind) ? kind : other;
+  }
+
   static double pass_s(const HostTime& time, const HostCall& call) {
     if (call.is_inference && time.inference_s > 0) return time.inference_s;
     return call.is_backward ? time.backward_s : time.forward_s;
@@ -94,12 +100,14 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
                            std::int64_t iteration_calls, const Calibration& calibration) {
   calls_.reserve(operations.calls.size());
   CallTimes call_times(calibration);
+  const bool has_whole_calls = calibration.host_times.contains("aten::any");
   const double launch_s = host_time(calibration, "launch").forward_s / 2;  // without the dispatch
   // Dropping old gradients and entering forward, before the first kernel.
   start_s_ = call_time(calibration, nullptr).forward_s * static_cast<double>(iteration_calls) *
              calibration.host_factor;
   OperationTimes recorded(calibration);
-  if (!operations.calls.empty() && !operations.calls.front().operation.empty()) {
+  const bool is_recorded = !operations.calls.empty() && !operations.calls.front().operation.empty();
+  if (is_recorded && calibration.host_times.contains("aten::step")) {
     const HostTime& step = host_time(calibration, "aten::step");
     start_s_ = calibration.host_factor *
                (operations.calls.front().is_inference ? step.inference_s : step.forward_s);
@@ -126,7 +134,8 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
     } else {
       made.host_s = pass_time_s(call_times.of(call.rule), call.is_backward, is_autocast) *
                     calls_of(call.rule, launched);
-      made.host_s += launch_s * std::max(0.0, kernels - launched);
+      if (kernels > many || !has_whole_calls)
+        made.host_s += launch_s * std::max(0.0, kernels - launched);
       if (call.rule != nullptr && call.rule->views > 0)
         made.host_s += pass_time_s(host_time(calibration, "view"), call.is_backward, is_autocast) *
                        static_cast<double>(call.rule->views);

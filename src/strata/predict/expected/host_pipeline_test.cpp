@@ -149,5 +149,17 @@ TEST(HostPipeline, pays_for_the_views_that_an_operator_makes) {
   EXPECT_NEAR(calls.run(calibration).host_s, (30 + 4 * 2 + 60 + 4 * 7) * us, 1e-12);
 }
 
+// Calibrations of single operators know no operations of PyTorch: each is as any operator.
+TEST(HostPipeline, of_a_recording_takes_operators_where_operations_were_not_measured) {
+  Calls calls;
+  calls.add(nullptr, 1 * us);
+  calls.operations.calls.back().operation = "aten::mul.Tensor";
+  EXPECT_NEAR(calls.run().host_s, 10 * us, 1e-12);
+  Calibration measured = host_calibration();
+  measured.host_times["aten::any"] = {7 * us, 7 * us, 7 * us, 7 * us, 0};
+  EXPECT_NEAR(calls.run(measured).host_s, 7 * us, 1e-12);
+  measured.host_times["aten::mul"] = {4 * us, 4 * us, 4 * us, 4 * us, 0};
+  EXPECT_NEAR(calls.run(measured).host_s, 4 * us, 1e-12);
+}
 }  // namespace
 }  // namespace strata

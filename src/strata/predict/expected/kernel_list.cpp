@@ -12,7 +12,7 @@ struct KindKey {
   OperationClass kernel_class;
   DType precision;
   KernelDims dims;
-  double share;
+  double share, kernels;
 
   bool operator==(const KindKey&) const = default;
 };
@@ -35,9 +35,10 @@ KernelList::KernelList(const FrameworkOperations& operations, const KernelTimes&
   known.reserve(operations.operations.size());
   kind_of_.reserve(operations.operations.size());
   for (const FrameworkOperation& operation : operations.operations) {
-    const auto [at, is_new] = known.try_emplace(
-        {operation.kernel_class, operation.precision, operation.dims, operation.share},
-        static_cast<std::uint32_t>(kinds_.size()));
+    const auto [at, is_new] =
+        known.try_emplace({operation.kernel_class, operation.precision, operation.dims,
+                           operation.share, operation.kernels},
+                          static_cast<std::uint32_t>(kinds_.size()));
     kind_of_.push_back(at->second);
     if (!is_new) continue;
     Kind kind{operation, times.class_of(operation), {}};
@@ -53,7 +54,7 @@ std::vector<KernelTime> KernelList::times_on(const KernelTimes& times) const {
     const KernelDims& dims = kind.operation.dims;
     of_kind.push_back(
         kind.class_times != nullptr
-            ? kind.class_times->time(dims, times.gpu(), kind.nearby).part(kind.operation.share)
+            ? kind.class_times->time(dims, times.gpu(), kind.nearby).part_of(kind.operation)
             : times.time(kind.operation));
   }
   std::vector<KernelTime> all;

@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 constexpr double neighbourhood = 0.5;  // in natural logarithms of a dimension
-constexpr double form_weight = 0.15;   // how many samples right here the form itself counts as
+constexpr double form_weight = 0.02;   // how many samples right here the form itself counts as
 // Beyond, a sample weighs less than 1e-17, which no sum with form_weight shows.
 constexpr double farthest_squares = 2 * neighbourhood * neighbourhood * 40;
 constexpr double unknown_sigma = 0.69;  // a factor of two
@@ -167,16 +167,18 @@ const ClassTimes* KernelTimes::find(OperationClass kernel_class, DType precision
 }
 
 const ClassTimes* KernelTimes::class_of(const FrameworkOperation& operation) const {
-  const ClassTimes* times = find(operation.kernel_class, operation.precision);
-  // TF32 is a way to multiply: everything else runs as in fp32.
-  if (times == nullptr && operation.precision == DType::tf32)
-    times = find(operation.kernel_class, DType::fp32);
-  return times;
+  for (std::optional<OperationClass> one = operation.kernel_class; one; one = class_instead(*one)) {
+    const ClassTimes* times = find(*one, operation.precision);
+    // TF32 is a way to multiply: everything else runs as in fp32.
+    if (times == nullptr && operation.precision == DType::tf32) times = find(*one, DType::fp32);
+    if (times != nullptr) return times;
+  }
+  return nullptr;
 }
 
 KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
   if (const ClassTimes* times = class_of(operation))
-    return times->time(operation.dims, gpu_).part(operation.share);
+    return times->time(operation.dims, gpu_).part_of(operation);
   KernelTime time;
   time.is_calibrated = false;
   time.sigma = unknown_sigma;
@@ -184,7 +186,7 @@ KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
   time.busy_s = form_time_s(form, product_pass(operation.kernel_class), operation.precision,
                             first_coefficients(form), operation.dims, gpu_);
   time.kernels_s = time.busy_s;
-  return time.part(operation.share);
+  return time.part_of(operation);
 }
 
 }  // namespace strata

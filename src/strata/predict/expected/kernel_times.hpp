@@ -21,11 +21,12 @@ struct KernelTime {
   double sigma = 0;           ///< of log(busy_s)
   bool is_calibrated = true;  ///< false: no sample of this class was measured
 
-  KernelTime part(double share) const {
+  /// What an operation has of it; it may know itself how many kernels it launches.
+  KernelTime part_of(const FrameworkOperation& operation) const {
     KernelTime one = *this;
-    one.busy_s *= share;
-    one.kernels_s *= share;
-    one.kernels *= share;
+    one.busy_s *= operation.share;
+    one.kernels_s *= operation.share;
+    one.kernels = operation.kernels > 0 ? operation.kernels : kernels * operation.share;
     return one;
   }
 };

@@ -32,8 +32,8 @@ FrameworkOperation relu_of(double elements, DType precision = DType::fp32) {
 
 TEST(KernelTimes, are_corrected_by_what_the_form_misses_nearby) {
   const ClassTimes times = relu_times();
-  // One sample right here against a form that counts as 0.15 of one: 2 to the power 1/1.15.
-  EXPECT_NEAR(times.time({1e8}, round_gpu()).busy_s, 802e-6 * std::pow(2, 1 / 1.15), 1e-8);
+  // One sample right here against a form that counts as 0.02 of one: 2 to the power 1/1.02.
+  EXPECT_NEAR(times.time({1e8}, round_gpu()).busy_s, 802e-6 * std::pow(2, 1 / 1.02), 1e-8);
   // Far from both samples the form remains.
   EXPECT_NEAR(times.time({1e6}, round_gpu()).busy_s, 10e-6, 1e-9);
   EXPECT_NEAR(times.time({1e4}, round_gpu()).busy_s, 2.08e-6, 1e-10);
@@ -206,5 +206,35 @@ TEST(KernelTimes, of_a_calibration_with_other_dimensions_or_coefficients_are_ref
   EXPECT_NE(refusal_of_class(one), "accepted");  // a time of nothing has no logarithm
 }
 
+TEST(KernelTimes, of_an_operation_that_knows_its_launches_are_as_many) {
+  Calibration calibration;
+  calibration.classes = {relu_class()};
+  const KernelTimes times(calibration, round_gpu(), round_gpu());
+  FrameworkOperation operation = relu_of(9e7);
+  operation.share = 0.5;
+  EXPECT_EQ(times.time(operation).kernels, 2.5);
+  operation.kernels = 7;
+  EXPECT_EQ(times.time(operation).kernels, 7);
+}
+
+// What no calibration has in its own layout or shape of images is as in another.
+TEST(KernelTimes, of_a_layout_that_nobody_measured_are_those_of_the_other) {
+  Calibration calibration;
+  CalibratedClass norm = relu_class();
+  norm.kernel_class = "batch_norm.forward";
+  norm.coefficients = {2, 8, 0.05};
+  norm.samples = {{{64, 1e5}, 1e-4, 1e-4, 1}};
+  calibration.classes = {norm};
+  const KernelTimes times(calibration, round_gpu(), round_gpu());
+  const auto of = [&](const char* name) {
+    return times.time({*operation_class_named(name), DType::fp32, 0, {64, 1e5}});
+  };
+  EXPECT_TRUE(of("batch_norm_nhwc.forward").is_calibrated);
+  EXPECT_EQ(of("batch_norm_nhwc.forward").busy_s, of("batch_norm.forward").busy_s);
+  EXPECT_FALSE(of("batch_norm_nhwc.backward").is_calibrated);
+  EXPECT_EQ(class_instead(*operation_class_named("convolution_3d.forward")),
+            operation_class_named("convolution.forward"));
+  EXPECT_EQ(class_instead(*operation_class_named("relu.forward")), std::nullopt);
+}
 }  // namespace
 }  // namespace strata
