@@ -22,6 +22,7 @@ endif()
 install(TARGETS strata_cli RUNTIME_DEPENDENCY_SET strata_libraries COMPONENT program)
 # What strata machine measure --device cuda --calibrate runs.
 install(FILES python/calibration/pytorch_cases.py python/calibration/network_layers.py
+  python/calibration/more_cases.py
   python/calibration/to_calibration.py
   DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/calibration" COMPONENT program)
 if(TARGET strata_mpi)

@@ -163,7 +163,16 @@ bool BoundNode::is_broadcast_along_rows() const {
   return false;
 }
 
+/// Sums of so few numbers each are no reduction: a thread has a sum of its own.
+bool sums_few(const BoundNode& node) {
+  constexpr std::int64_t few = 16;
+  return std::holds_alternative<Reduce>(node.node().op) &&
+         node.input().elements <= few * node.output().elements;
+}
+
 OperationClass class_for(const LaunchRule& rule, const BoundNode& node, bool channels_last) {
+  if (form_of(rule.kernel_class) == KernelForm::rows && sums_few(node))
+    return *operation_class_named("stream.copy");
   const auto* op = std::get_if<Convolution>(&node.node().op);
   const std::string_view name = name_of(rule.kernel_class);
   if (channels_last && name.starts_with("batch_norm.") && node.output().axes() > 2)

@@ -449,5 +449,13 @@ TEST(Operations, attention_that_is_written_out_runs_as_it_is_written) {
   EXPECT_EQ(kinds(true, AttentionKernels::fused), 1U);
 }
 
+// Two branches of a selective kernel are added up where they are, not row by row.
+TEST(Operations, sums_of_few_numbers_stream) {
+  Net net;
+  const TensorId x = net.builder.input("x", {2, 2, 4, 8});
+  net.builder.add("sum", Reduce{.kind = ReduceKind::sum, .axes = {1}}, {x});
+  net.finish();
+  EXPECT_EQ(net.lines("sum forward"), Lines{"stream.copy fp32 128"});
+}
 }  // namespace
 }  // namespace strata

@@ -78,6 +78,7 @@ TEST(AtenLaunches, of_sums_go_by_what_is_summed) {
         .writes(std::move(result));
   };
   EXPECT_EQ(classes_of(sum({0, 1}, {8})), "column_sum");
+  EXPECT_EQ(classes_of(sum({0}, {6, 8})), "stream.copy");  // four numbers each
   EXPECT_EQ(classes_of(sum({-1}, {4, 6})), "global_pool.forward");
   EXPECT_EQ(classes_of(sum({0, 2}, {6})), "channels.sum_to_channels");
   EXPECT_EQ(classes_of(OneOperation("aten::sum").reads({4, 6}).writes({1})), "stream.sum");

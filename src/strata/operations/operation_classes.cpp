@@ -2,6 +2,7 @@
 #include "strata/operations/operation_classes.hpp"
 
 #include <iterator>
+#include <string>
 #include <unordered_map>
 
 namespace strata {

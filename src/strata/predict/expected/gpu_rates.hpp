@@ -24,6 +24,8 @@ struct GpuRates {
   /// rows do not begin at whole vectors, whatever the matrix units could do.
   double issues_per_s = 0;
 
+  bool operator==(const GpuRates&) const = default;
+
   double peak(DType dtype) const { return matrix_flop_per_s[static_cast<std::size_t>(dtype)]; }
   double kernel_peak(DType dtype) const {
     return kernel_flop_per_s[static_cast<std::size_t>(dtype)];

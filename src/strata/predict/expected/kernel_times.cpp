@@ -13,6 +13,8 @@ constexpr double neighbourhood = 0.5;  // in natural logarithms of a dimension
 constexpr double form_weight = 0.02;   // how many samples right here the form itself counts as
 // Beyond, a sample weighs less than 1e-17, which no sum with form_weight shows.
 constexpr double farthest_squares = 2 * neighbourhood * neighbourhood * 40;
+constexpr double reached_peak = 0.8;    // by kernels that nothing else holds up
+constexpr double rounding = 4;          // how sharply one resource takes over from another
 constexpr double unknown_sigma = 0.69;  // a factor of two
 constexpr double other_alignment = 2;   // how far kernels of another alignment are away
 
@@ -42,9 +44,13 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
       precision_(precision),
       dims_(dims_of(form_).size()),
       coefficients_(calibrated.coefficients),
-      sigma_(calibrated.sigma) {
+      sigma_(calibrated.sigma),
+      measured_on_(measured_on),
+      sampled_(dtype_named(calibrated.precision).value_or(precision)),
+      streams_images_(form_ == KernelForm::rows &&
+                      calibrated.kernel_class.starts_with("batch_norm")) {
   check_class(form_, calibrated);
-  const DType sampled = dtype_named(calibrated.precision).value_or(precision);
+  const DType sampled = sampled_;
   if (form_ != KernelForm::product && form_ != KernelForm::convolution)  // those count their bytes
     narrower_ = static_cast<double>(bytes_per_element(sampled)) /
                 static_cast<double>(bytes_per_element(precision));
@@ -122,10 +128,39 @@ double ClassTimes::fitted_s(const KernelDims& dims, const GpuRates& gpu) const {
   return form_time_s(form_, pass_, precision_, coefficients_, dims, issuing);
 }
 
+double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision) const {
+  const double bytes = static_cast<double>(bytes_per_element(precision));
+  if (streams_images_) return 2 * d[0] * d[1] * bytes / gpu.bytes_per_s;
+  const bool is_depthwise = form_ == KernelForm::depthwise;
+  if (form_ != KernelForm::convolution && !is_depthwise) return 0;
+  const auto [n, channels, filters, in, out, window, groups] = d;
+  const double cin = channels / groups;
+  const double peak = gpu.kernel_peak(is_depthwise ? DType::fp32 : precision) * reached_peak;
+  return std::max(
+      2 * n * out * filters * cin * window / peak,
+      (n * (channels * in + filters * out) + filters * cin * window) * bytes / gpu.bytes_per_s);
+}
+
+/// What is slower than peak and bandwidth allow is held up by something else: instructions to
+/// address pixels, changes of layout in the caches, waits. That grows with the clocks of all SMs,
+/// not with the matrix units, of which another GPU may have a fourteenth beside half the clocks.
+double ClassTimes::by_resources_s(double measured_s, double least_there_s, const KernelDims& dims,
+                                  const GpuRates& gpu) const {
+  const double least_here_s = least_s(dims, measured_on_, sampled_);
+  if (measured_s <= least_here_s) return least_there_s * measured_s / least_here_s;
+  const double fixed_s = std::min(measured_s, coefficients_.front() * 1e-6);  // however small it is
+  const double issued_s = (measured_s - fixed_s) * measured_on_.issues_per_s / gpu.issues_per_s;
+  return fixed_s +
+         std::pow(std::pow(least_there_s, rounding) + std::pow(issued_s, rounding), 1 / rounding);
+}
+
 KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
                             const NearbySamples& nearby) const {
   KernelTime time;
-  time.busy_s = fitted_s(dims, gpu) * nearby.correction;
+  const double least = gpu == measured_on_ ? 0 : least_s(dims, gpu, precision_);
+  time.busy_s =
+      least > 0 ? by_resources_s(fitted_s(dims, measured_on_) * nearby.correction, least, dims, gpu)
+                : fitted_s(dims, gpu) * nearby.correction;
   time.kernels_s = time.busy_s * nearby.overlap;
   time.kernels = nearby.kernels;
   time.sigma = sigma_;

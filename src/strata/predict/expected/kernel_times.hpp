@@ -65,6 +65,11 @@ class ClassTimes {
   Place place_of(const KernelDims& dims) const;
   /// The form's time; of a product whose rows do not begin at whole vectors, by what SMs issue.
   double fitted_s(const KernelDims& dims, const GpuRates& gpu) const;
+  /// At the peak and the bandwidth of a GPU; 0 where the form carries over as it is.
+  double least_s(const KernelDims& dims, const GpuRates& gpu, DType precision) const;
+  /// On another GPU, of a kernel whose own limits keep it from the peak where it was measured.
+  double by_resources_s(double measured_s, double least_there_s, const KernelDims& dims,
+                        const GpuRates& gpu) const;
 
   struct Point {
     Place place;
@@ -79,6 +84,9 @@ class ClassTimes {
   double sigma_ = 0;
   double narrower_ = 1;        // bytes of a number in the samples over those in the precision
   double flop_per_issue_ = 0;  // of the GPU that was measured, in the precision of the samples
+  GpuRates measured_on_;
+  DType sampled_;
+  bool streams_images_ = false;  // and adds up nothing: batch norm in inference
   std::vector<Point> points_;
 };
 

@@ -236,5 +236,29 @@ TEST(KernelTimes, of_a_layout_that_nobody_measured_are_those_of_the_other) {
             operation_class_named("convolution.forward"));
   EXPECT_EQ(class_instead(*operation_class_named("relu.forward")), std::nullopt);
 }
+
+// A convolution that reaches a tenth of the peak here is held up by instructions. A GPU with the
+// same clocks and a tenth of the matrix rate runs it no ten times slower; one with half the clocks
+// takes twice as long as long as its matrix units wait.
+TEST(KernelTimes, of_convolutions_on_another_gpu_go_by_what_holds_them_up) {
+  const KernelDims dims = {32, 256, 256, 784, 784, 9, 1};
+  const double flop = 2.0 * 32 * 256 * 256 * 784 * 9;
+  const GpuRates here = round_gpu();
+  const double at_peak_s = flop / here.kernel_peak(DType::bf16);
+  CalibratedClass one{.kernel_class = "convolution.forward", .precision = "bf16"};
+  one.coefficients = {5, 0.5, 30, 60, 0.5, 1};
+  one.samples = {{{dims.begin(), dims.end()}, 10 * at_peak_s, 10 * at_peak_s, 1}};
+  const ClassTimes times(*operation_class_named("convolution.forward"), DType::bf16, one, here);
+  const double here_s = times.time(dims, here).busy_s;
+  EXPECT_NEAR(here_s / (10 * at_peak_s), 1, 0.05);
+  GpuRates other = here;
+  other.kernel_flop_per_s[static_cast<std::size_t>(DType::bf16)] /= 8;
+  const double other_s = times.time(dims, other).busy_s;
+  EXPECT_GT(other_s, here_s);
+  EXPECT_LT(other_s, 1.3 * here_s);
+  GpuRates slow = here;
+  slow.issues_per_s /= 2;
+  EXPECT_NEAR(times.time(dims, slow).busy_s / here_s, 2, 0.05);
+}
 }  // namespace
 }  // namespace strata
