@@ -265,7 +265,7 @@ TEST(Operations, attention_of_a_module_copies_its_packed_operands) {
             (Lines{"heads.permute_contiguous fp32 120", "heads.permute_contiguous fp32 360",
                    "channels.add_bias fp32 360", "attention.forward fp32 2 3 5 5 4 1",
                    "heads.permute_contiguous fp32 120",
-                   // What comes out lies with the sequence first: both layer norms copy it.
+                   // Both layer norms copy what comes out, which lies with the sequence first.
                    "heads.permute_contiguous fp32 120", "heads.permute_contiguous fp32 120"}));
   EXPECT_GT(net.lines("attention backward").size(), 15U);
 }

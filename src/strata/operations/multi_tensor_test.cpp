@@ -42,7 +42,7 @@ TEST(MultiTensor, launches_as_often_as_its_loop_piece_by_piece) {
   }
 }
 
-// What the profiler saw on an H200: eight weights of a perceptron, three kernels.
+// The profiler saw three kernels for the eight weights of a perceptron on an H200.
 TEST(MultiTensor, of_large_weights_launches_by_their_pieces) {
   const std::vector<std::int64_t> mlp = {4096L * 1024, 4096, 4096L * 4096, 4096,
                                          4096L * 4096, 4096, 1000L * 4096, 1000};
