@@ -101,7 +101,7 @@ test("each stage is painted as long as it computes and waits, at every zoom", as
       colours.forEach((colour, at) => {
         const exact = secondsIn(document, stage, keys[colour], [from, to]) / (to - from);
         const painted = shares[lane][at];
-        // Names and edges of slices are drawn on top.
+        // Names and edges of slices are drawn on top: a name that fills its slice covers a fifth of it.
         assert.ok(painted <= exact + 0.02 && painted >= 0.75 * exact - 0.02, `${keys[colour]} of stage ${stage}, ${span || "all"}: ${painted} painted, ${exact} is true`);
       });
     });

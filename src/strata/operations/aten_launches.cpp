@@ -263,7 +263,7 @@ class Launches {
     const RecordedOperation::Tensors* first = nullptr;
     std::size_t lists = operation_.mutates.empty() && !operation_.base().ends_with('_') ? 1 : 0;
     for (const auto& list : operation_.inputs) {
-      if (list.size() < 2 && first != nullptr) continue;
+      if (list.empty() || (list.size() < 2 && first != nullptr)) continue;
       if (first == nullptr) first = &list;
       ++lists;
     }
