@@ -409,6 +409,18 @@ def others():
 MARKER = "lgamma"  # a kernel that no case launches; it stands between the passes
 
 
+def scratch_bytes(function):
+    """The most that the allocator holds while it runs, beyond what is there before and what is left after."""
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    result = function()
+    torch.cuda.synchronize()
+    most, after = torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()
+    del result
+    return most - max(before, after)
+
+
 def timed(cases, marker):
     """-> samples of one batch of cases, or of fewer where one fails"""
     ready = []
@@ -420,13 +432,14 @@ def timed(cases, marker):
                 for _, function in passes:
                     function()
             torch.cuda.synchronize()
-            ready.append((case, passes))
+            scratch = [scratch_bytes(function) if case.group in WITH_SCRATCH else 0 for _, function in passes]
+            ready.append((case, passes, scratch))
         except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
             print("left out:", case.group, case.precision, case.dims, str(error).splitlines()[0][:120], file=sys.stderr)
-    order = [(i, name) for i, (_, passes) in enumerate(ready) for name, _ in passes]
+    order = [(i, name, scratch) for i, (_, passes, took) in enumerate(ready) for (name, _), scratch in zip(passes, took)]
     with profile(activities=[ProfilerActivity.CUDA]) as recorded:
         for _ in range(REPETITIONS):
-            for case, passes in ready:
+            for case, passes, _ in ready:
                 allow_tf32(case.precision)
                 for _, function in passes:
                     marker.lgamma_()
@@ -445,7 +458,7 @@ def timed(cases, marker):
         print("lost markers:", len(spans), "of", REPETITIONS * len(order) + 1, "in", cases[0].group, file=sys.stderr)
         return []
     samples = []
-    for at, (i, name) in enumerate(order):
+    for at, (i, name, scratch) in enumerate(order):
         runs = [spans[r * len(order) + at] for r in range(REPETITIONS)]
         totals = [sum(us for _, us, _, _ in run) for run in runs]
         middle = min(range(REPETITIONS), key=lambda r: abs(totals[r] - statistics.median(totals)))
@@ -455,7 +468,7 @@ def timed(cases, marker):
             end = max(end, b)
         case = ready[i][0]
         samples.append({"group": case.group, "pass": name, "precision": case.precision, "dims": case.dims,
-                        "us": [round(t, 2) for t in totals], "busy_us": round(busy, 2),
+                        "us": [round(t, 2) for t in totals], "busy_us": round(busy, 2), "scratch_bytes": scratch,
                         "kernels": [[n[:160], round(us, 2)] for n, us, _, _ in runs[middle]]})
     return samples
 
@@ -527,6 +540,7 @@ GROUPS = {"products": products, "transposes": transposes, "attentions": attentio
           "channels_last_convolutions": channels_last_convolutions, "more_convolutions": more_convolutions}
 
 
+WITH_SCRATCH = ("convolution", "first", "grouped", "depthwise", "convolution_3d")
 AT_ONCE = 12  # cases, which lie in memory together
 
 

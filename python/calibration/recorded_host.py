@@ -20,16 +20,16 @@ LIST_US, TENSOR_US = 44.8, 2.6  # of an update of lists: the calibration's updat
 LAUNCH_US = 9.0  # of a kernel of a recurrent layer
 
 
-# What a kind of operator that rules name is in operations: forward, backward, and how many casts autocast adds to each.
-KINDS = {"relu": ("relu_", "threshold_backward", 0, 0), "add": ("add", "add", 0, 0), "view": ("view", "view", 0, 0),
-         "convolution": ("convolution", "convolution_backward", 1, 1),
-         "batch_norm": ("add_ empty cudnn_batch_norm", "cudnn_batch_norm_backward", 0, 0),
-         "linear": ("t addmm", "t mm t mm t sum view", 2, 2), "layer_norm": ("native_layer_norm", "native_layer_norm_backward", 0, 0),
-         "max_pool": ("max_pool2d_with_indices", "max_pool2d_with_indices_backward", 0, 0),
-         "cross_entropy": ("_log_softmax nll_loss_forward zeros", "ones_like nll_loss_backward _log_softmax_backward_data", 0, 0),
-         "softmax": ("_softmax", "_softmax_backward_data", 0, 0), "dropout": ("native_dropout", "native_dropout_backward", 0, 0),
-         "matmul": ("expand view expand view bmm _unsafe_view", "view transpose bmm transpose bmm view view", 0, 0),
-         "attention": ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward", 0, 0)}
+# What a kind of operator that rules name is in operations, forward and backward; casts of autocast are a kind of their own.
+KINDS = {"relu": ("relu_", "threshold_backward"), "add": ("add", "add"), "cast": ("_to_copy", "_to_copy"), "view": ("view", "view"),
+         "convolution": ("convolution", "convolution_backward"),
+         "batch_norm": ("add_ empty cudnn_batch_norm", "cudnn_batch_norm_backward"),
+         "linear": ("t addmm", "t mm t mm t sum view"), "layer_norm": ("native_layer_norm", "native_layer_norm_backward"),
+         "max_pool": ("max_pool2d_with_indices", "max_pool2d_with_indices_backward"),
+         "cross_entropy": ("_log_softmax nll_loss_forward zeros", "ones_like nll_loss_backward _log_softmax_backward_data"),
+         "softmax": ("_softmax", "_softmax_backward_data"), "dropout": ("native_dropout", "native_dropout_backward"),
+         "matmul": ("expand view expand view bmm _unsafe_view", "view transpose bmm transpose bmm view view"),
+         "attention": ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward")}
 # Other operations run under autocast.
 LOW = {"cudnn_batch_norm": "native_batch_norm", "cudnn_batch_norm_backward": "native_batch_norm_backward",
        "_scaled_dot_product_efficient_attention": "_scaled_dot_product_cudnn_attention",
@@ -38,13 +38,13 @@ LOW = {"cudnn_batch_norm": "native_batch_norm", "cudnn_batch_norm_backward": "na
 
 def kinds_of(operations):
     """The kinds of operators as sums of their operations, so that rules and recordings say the same of the host."""
-    def total(names, work, is_low, casts):
+    def total(names, work, is_low=False):
         times = [operations["aten::" + (LOW.get(name, name) if is_low else name)][work] for name in names.split()]
-        return float(f"{sum(times) + casts * operations['aten::_to_copy'][work]:.4g}")
-    return {kind: {"forward_s": total(forward, "forward_s", False, 0), "backward_s": total(backward, "backward_s", False, 0),
-                   "autocast_forward_s": total(forward, "forward_s", True, casts),
-                   "autocast_backward_s": total(backward, "backward_s", True, casts_back), "inference_s": total(forward, "inference_s", False, 0)}
-            for kind, (forward, backward, casts, casts_back) in KINDS.items()}
+        return float(f"{sum(times):.4g}")
+    return {kind: {"forward_s": total(forward, "forward_s"), "backward_s": total(backward, "backward_s"),
+                   "autocast_forward_s": total(forward, "forward_s", True),
+                   "autocast_backward_s": total(backward, "backward_s", True), "inference_s": total(forward, "inference_s")}
+            for kind, (forward, backward) in KINDS.items()}
 
 
 def rows_of(measured):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the samples of pytorch_cases.py into a calibration without fits, which `strata machine fit` completes.
 
-    python3 to_calibration.py SAMPLES.json[.gz]... -o CALIBRATION.json --machine h200 --host "16 virtual CPU cores" --date 2026-11-17
+    python3 to_calibration.py SAMPLES.json[.gz]... -o CALIBRATION.json [--scratch SCRATCH.json[.gz]] --machine h200 --host "16 virtual CPU cores" --date 2026-11-17
 
 Each class of kernels has the dimensions of its form (src/strata/framework/operation_classes.cpp), and each sample is
-[dimensions..., busy microseconds, microseconds of all kernels, kernels]. Host times are the least of many.
+[dimensions..., busy microseconds, microseconds of all kernels, kernels]. Host times are the least of many. SCRATCH is what
+convolution_scratch.py writes, for samples without their own.
 """
 import argparse
 import gzip
@@ -73,6 +74,11 @@ def class_and_dims(sample):
     return f"{group}.{name}", [d["elements"]]
 
 
+def read(path):
+    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+        return json.load(file)
+
+
 HOST_KINDS = ("relu", "add", "convolution", "batch_norm", "linear", "view", "layer_norm", "softmax", "dropout", "matmul", "attention")
 
 
@@ -97,13 +103,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("samples", nargs="+")
     parser.add_argument("-o", "--out", required=True)
+    parser.add_argument("--scratch")
     for name in ("machine", "host", "date"):
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
     classes, first, dispatch = {}, None, {}
+    scratch = {}
+    for sample in read(options.scratch)["samples"] if options.scratch else []:
+        name, dims = class_and_dims(sample)
+        scratch[(name, sample["precision"], *dims)] = sample["bytes"]
     for path in options.samples:
-        with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
-            document = json.load(file)
+        document = read(path)
         first = first or document
         if f"{HOST_KINDS[-1]} forward" in document["dispatch"]:  # earlier samples have fewer kinds
             dispatch = document["dispatch"]
@@ -115,11 +125,19 @@ def main():
                 continue
             name, dims = class_and_dims(sample)
             total = statistics.median(sample["us"])
+            if "scratch_bytes" in sample:
+                scratch[(name, sample["precision"], *dims)] = sample["scratch_bytes"]
             entry = [*dims, sample["busy_us"], round(total, 2), len(sample["kernels"])]
             if total > 0:
                 classes.setdefault((name, sample["precision"]), []).append(entry)
-    lines = ",\n".join(json.dumps({"class": name, "precision": precision, "samples": samples})
-                       for (name, precision), samples in sorted(classes.items()))
+    lines = []
+    for (name, precision), samples in sorted(classes.items()):
+        one = {"class": name, "precision": precision, "samples": samples}
+        taken = [scratch.get((name, precision, *sample[:-3]), 0) for sample in samples]
+        if any(taken):
+            one["scratch_bytes"] = taken
+        lines.append(json.dumps(one))
+    lines = ",\n".join(lines)
     # In whole networks the host takes longer: 1.75 lies between what data/truth/pytorch-h200.json (more) and pytorch-h200-host.json (less) ask
     # for. The widths are set by both sets, too.
     head = {"strata_calibration": 1, "name": f"{options.machine}-{first['framework']}", "machine": options.machine,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace strata {
@@ -139,15 +140,20 @@ ExpectedProgram::ExpectedProgram(const Program& program, const ExpectedRequest& 
     : framework_(framework_named(request.framework)),
       options_(request.options),
       operations_(operations_of(program, framework_, options_, optimizer)),
-      memory_bytes_(
-          allocated_memory_bytes(program, framework_, options_, operations_.never_stored)) {}
+      allocated_bytes_(allocated_bytes(program, framework_, options_, operations_.never_stored)) {}
 
-const KernelList& ExpectedProgram::kernels(const Calibration& calibration,
-                                           const KernelTimes& times) const {
+const ExpectedProgram::ByCalibration& ExpectedProgram::by(const Calibration& calibration,
+                                                          const KernelTimes& times) const {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<const KernelList>& list = kernels_[&calibration];
-  if (list == nullptr) list = std::make_unique<KernelList>(operations_, times);
-  return *list;
+  std::unique_ptr<const ByCalibration>& found = by_calibration_[&calibration];
+  if (found == nullptr) {
+    KernelList kernels(operations_, times);
+    std::vector<std::int64_t> bytes = allocated_bytes_;
+    add_scratch(bytes, operations_, kernels.times_on(times));
+    const std::int64_t most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+    found = std::make_unique<ByCalibration>(std::move(kernels), most);
+  }
+  return *found;
 }
 
 ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
@@ -169,8 +175,6 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
   time.calibration = use_;
   time.host = {numbers_->name, numbers_->host, host_slower_};
   widen(time, widening());
-  time.memory_bytes =
-      allocated_memory_bytes(program, framework_, options_, operations.never_stored);
   return time;
 }
 

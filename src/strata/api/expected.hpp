@@ -32,20 +32,31 @@ class ExpectedProgram {
   /// The program must not be unrolled; it is needed only here.
   ExpectedProgram(const Program& program, const ExpectedRequest& request, Optimizer optimizer);
 
-  std::int64_t memory_bytes() const { return memory_bytes_; }  ///< as ExpectedTime has it
   const Framework& framework() const { return framework_; }
   const FrameworkOptions& options() const { return options_; }
   const FrameworkOperations& operations() const { return operations_; }
   /// Its kernels by a calibration; made by whoever asks first, for all threads.
-  const KernelList& kernels(const Calibration& calibration, const KernelTimes& times) const;
+  const KernelList& kernels(const Calibration& calibration, const KernelTimes& times) const {
+    return by(calibration, times).kernels;
+  }
+  /// As ExpectedTime has it.
+  std::int64_t memory_bytes(const Calibration& calibration, const KernelTimes& times) const {
+    return by(calibration, times).memory_bytes;
+  }
 
  private:
   const Framework& framework_;
   FrameworkOptions options_;
   FrameworkOperations operations_;
-  std::int64_t memory_bytes_ = 0;
+  struct ByCalibration {
+    KernelList kernels;
+    std::int64_t memory_bytes = 0;
+  };
+  const ByCalibration& by(const Calibration& calibration, const KernelTimes& times) const;
+
+  std::vector<std::int64_t> allocated_bytes_;  // at steps, without scratch memory
   mutable std::mutex mutex_;
-  mutable std::map<const Calibration*, std::unique_ptr<const KernelList>> kernels_;
+  mutable std::map<const Calibration*, std::unique_ptr<const ByCalibration>> by_calibration_;
 };
 
 /// Expected times on one machine: made once, asked for many networks and batches.
@@ -68,6 +79,9 @@ class ExpectedTimes {
   ExpectedTime of(const BoundGraph& bound, const TrainingOptions& training) const;
   /// The same iteration and interval without its parts, in a fraction of the time.
   ExpectedTotals totals(const ExpectedProgram& program) const;
+  std::int64_t memory_bytes(const ExpectedProgram& program) const {
+    return program.memory_bytes(calibration_, times_);
+  }
 
   const Framework& framework() const { return framework_; }
   const FrameworkOptions& options() const { return options_; }

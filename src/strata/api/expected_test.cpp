@@ -257,7 +257,7 @@ TEST(ExpectedTimes, totals_are_those_of_the_whole_answer) {
       EXPECT_EQ(totals.busy_s, whole.busy_s);
       EXPECT_EQ(totals.host_s, whole.host_s);
       EXPECT_EQ(totals.launches, whole.launches);
-      EXPECT_EQ(prepared.memory_bytes(), whole.memory_bytes);
+      EXPECT_EQ(times.memory_bytes(prepared), whole.memory_bytes);
     }
   }
 }

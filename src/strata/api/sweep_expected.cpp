@@ -52,7 +52,7 @@ PointExpected SweepExpected::at(std::size_t index, const Machine& machine,
   return {.time_s = totals.time_s,
           .low_s = totals.low_s,
           .high_s = totals.high_s,
-          .memory_bytes = program.memory_bytes(),
+          .memory_bytes = on.times->memory_bytes(program),
           .device_bytes = outer_memory_bytes(machine).value_or(0)};
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,18 @@ TEST(AttentionRules, a_way_that_a_framework_does_not_have_is_refused) {
   for (const AttentionKernels kernels :
        {AttentionKernels::fused, AttentionKernels::eager, AttentionKernels::module})
     EXPECT_EQ(refusal_of_attention("pytorch-compile", kernels), "accepted");
+}
+
+// PyTorch's kernels for 16 bits write their results in the order in which the module reads them.
+TEST(AttentionRules, a_module_copies_less_in_16_bits) {
+  const auto copies = [](const FrameworkOptions& options) {
+    const Lines lines = attention_forward("pytorch-eager", options, "torchvision 0.20");
+    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("heads.permute_contiguous");
+    });
+  };
+  EXPECT_EQ(copies({}), 5);
+  EXPECT_EQ(copies({.autocast = DType::bf16}), 4);
 }
 
 // What a network is known for is no order: a framework with one way takes it.

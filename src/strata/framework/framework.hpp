@@ -25,6 +25,8 @@ enum class RuleCondition : std::uint8_t {
   no_broadcast,
   broadcast_rows,
   broadcast_other,
+  in_16_bits,  ///< what the operator computes in
+  in_32_bits,
   relayout  ///< weights of a window lie in another order than kernels with channels last want
 };
 

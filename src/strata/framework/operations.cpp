@@ -75,7 +75,7 @@ bool is_linear(const Graph& graph, const Node& node) {
 }
 
 /// `relayouts`: kernels want the weights of windows in another order.
-bool holds(RuleCondition condition, const BoundNode& node, bool relayouts) {
+bool holds(RuleCondition condition, const BoundNode& node, DType computed_in, bool relayouts) {
   switch (condition) {
     case RuleCondition::always: return true;
     case RuleCondition::bias: return node.has_bias();
@@ -85,6 +85,8 @@ bool holds(RuleCondition condition, const BoundNode& node, bool relayouts) {
     case RuleCondition::broadcast_rows: return node.is_broadcast_along_rows();
     case RuleCondition::broadcast_other:
       return node.is_broadcast() && !node.is_broadcast_along_rows();
+    case RuleCondition::in_16_bits: return bytes_per_element(computed_in) == 2;
+    case RuleCondition::in_32_bits: return bytes_per_element(computed_in) == 4;
     case RuleCondition::relayout: return relayouts && node.has_window();
   }
   return true;
@@ -195,13 +197,13 @@ class OperationWriter {
     const bool casts_weights =
         options_.autocast.has_value() && program_.steps[id].pass == Pass::forward;
     for (const LaunchRule& rule : rules) {
-      if (!holds(rule.when, node, channels_last_ && !casts_weights)) continue;
+      const DType type = precision_of(node.node());
+      if (!holds(rule.when, node, type, channels_last_ && !casts_weights)) continue;
       const auto& inputs = node.node().inputs;
       const bool channels_last =
           channels_last_ || (!inputs.empty() && layouts_.is_channels_last[inputs.front()]);
       const OperationClass kernel_class = class_for(rule, node, channels_last);
-      add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node),
-          rule.share);
+      add(kernel_class, type, id, dims_for(kernel_class, rule.of, node), rule.share);
     }
   }
 

@@ -42,6 +42,14 @@ CalibratedClass class_from(const CalibrationJson& json, const std::string& place
   read.coefficients = object.list("coefficients", most_columns, not_negative_number);
   read.sigma = object.maybe_not_negative("sigma").value_or(0);
   read.samples = object.list("samples", most_samples, sample_from);
+  if (object.find("scratch_bytes") != nullptr) {
+    const std::vector<double> scratch =
+        object.list("scratch_bytes", most_samples, not_negative_number);
+    if (scratch.size() != read.samples.size())
+      fail(ErrorKind::input, "{}.scratch_bytes: expected {} numbers, one per sample, got {}", place,
+           read.samples.size(), scratch.size());
+    for (std::size_t i = 0; i < scratch.size(); ++i) read.samples[i].scratch_bytes = scratch[i];
+  }
   object.finish();
   return read;
 }

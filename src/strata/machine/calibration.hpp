@@ -15,9 +15,10 @@ namespace strata {
 /// One operation of one shape.
 struct KernelSample {
   std::vector<double> dims;
-  double busy_s = 0;     ///< while at least one of its kernels ran
-  double kernels_s = 0;  ///< all its kernels added up; more where several streams run
-  double kernels = 1;    ///< how many there were
+  double busy_s = 0;         ///< while at least one of its kernels ran
+  double kernels_s = 0;      ///< all its kernels added up; more where several streams run
+  double kernels = 1;        ///< how many there were
+  double scratch_bytes = 0;  ///< that the library took while they ran
 
   bool operator==(const KernelSample&) const = default;
 };

@@ -74,6 +74,25 @@ TEST(Calibration, is_read_as_it_was_written_up_to_four_digits) {
   EXPECT_TRUE(read.classes[1].samples.empty());
 }
 
+TEST(Calibration, keeps_the_scratch_memory_of_its_samples) {
+  Calibration made = small_calibration();
+  made.classes[0].samples[1].scratch_bytes = 77121024;
+  const nlohmann::json written = nlohmann::json::parse(to_json(made));
+  EXPECT_EQ(written["classes"][0]["scratch_bytes"], (std::vector<double>{0, 77121024}));
+  EXPECT_FALSE(written["classes"][1].contains("scratch_bytes"));
+  EXPECT_EQ(read_calibration(written.dump()).classes[0].samples[1].scratch_bytes, 77121024);
+  nlohmann::json short_by_one = written;
+  short_by_one["classes"][0]["scratch_bytes"] = {1};
+  try {
+    read_calibration(short_by_one.dump());
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected 2 numbers, one per sample, got 1"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Calibration, keeps_the_rates_that_its_fit_is_relative_to) {
   Calibration made = small_calibration();
   EXPECT_FALSE(read_calibration(to_json(made)).rates);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace strata {
@@ -35,6 +36,11 @@ OrderedJson class_json(const CalibratedClass& one) {
   json["sigma"] = shortened(one.sigma);
   OrderedJson& samples = json["samples"] = OrderedJson::array();
   for (const KernelSample& sample : one.samples) samples.push_back(sample_json(sample));
+  if (std::any_of(one.samples.begin(), one.samples.end(),
+                  [](const KernelSample& sample) { return sample.scratch_bytes > 0; })) {
+    OrderedJson& scratch = json["scratch_bytes"] = OrderedJson::array();
+    for (const KernelSample& sample : one.samples) scratch.push_back(sample.scratch_bytes);
+  }
   return json;
 }
 

@@ -115,21 +115,6 @@ std::int64_t recurrent_scratch(const AtenShapes& shapes, const RecordedOperation
   return bytes.value();
 }
 
-/// cuDNN's workspace of a convolution with a window: its images in another layout; in fp32 on the
-/// units for fp32, Winograd's transformed images, which are larger. As it was on an H200, on
-/// average: which algorithm a shape gets is the library's choice.
-std::int64_t convolution_scratch(const AtenShapes& shapes, bool is_tf32) {
-  const AtenConvolution c = shapes.convolution();
-  if (c.groups != 1 || c.window == 1) return 0;
-  const Count images =
-      Count(c.samples) * (Count(c.channels) * c.input_pixels + Count(c.filters) * c.output_pixels);
-  const bool is_winograd = shapes.precision() == DType::fp32 && !is_tf32 && c.window == 9 &&
-                           shapes.operation().number("stride", 1) == 1;
-  const Count bytes = images * bytes_per_element(shapes.precision());
-  if (is_winograd) return (bytes * 7).value() / 2;
-  return shapes.precision() == DType::fp32 && !is_tf32 ? 0 : bytes.value();
-}
-
 }  // namespace
 
 void count_work(RecordedOperations& recording) {
@@ -153,16 +138,14 @@ void count_work(RecordedOperations& recording) {
   }
 }
 
-std::int64_t scratch_bytes(const RecordedOperations& recording, const RecordedOperation& operation,
-                           bool is_tf32) {
+std::int64_t scratch_bytes(const RecordedOperations& recording,
+                           const RecordedOperation& operation) {
   const AtenRule* rule = aten_rule(operation.name);
   if (rule == nullptr || rule->launches.empty()) return 0;
   const AtenShapes shapes(recording, operation);
   switch (rule->launches.front().form) {
     case AtenForm::recurrent:
     case AtenForm::recurrent_backward: return recurrent_scratch(shapes, recording);
-    case AtenForm::convolution:
-    case AtenForm::convolution_backward: return convolution_scratch(shapes, is_tf32);
     default: return 0;
   }
 }

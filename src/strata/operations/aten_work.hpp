@@ -9,8 +9,8 @@ namespace strata {
 /// (input) name the operation whose counts do not fit in 64 bits.
 void count_work(RecordedOperations& recording);
 
-/// The memory that libraries take for an operation while it runs, beyond what it reads and writes.
-std::int64_t scratch_bytes(const RecordedOperations& recording, const RecordedOperation& operation,
-                           bool is_tf32);
+/// The memory that libraries take for a recurrent layer while it runs, beyond what it reads and
+/// writes; of other operations 0.
+std::int64_t scratch_bytes(const RecordedOperations& recording, const RecordedOperation& operation);
 
 }  // namespace strata

@@ -51,7 +51,9 @@ struct MicroBatch {
         pipeline(operations, kernels, engine.options.autocast.has_value(),
                  engine.framework->iteration_calls, *engine.calibration),
         memory(activation_memory(program, *engine.framework, engine.options,
-                                 operations.never_stored)) {}
+                                 operations.never_stored)) {
+    add_scratch(memory.at_steps, operations, kernels);
+  }
   MicroBatch(const MicroBatch&) = delete;
   MicroBatch& operator=(const MicroBatch&) = delete;
 };
@@ -340,8 +342,8 @@ void find_interval(const FrameworkOperations& operations, const RankEngine& engi
 void find_costs_of_one_device(const MicroBatch& first, const Strategy& strategy,
                               const RankEngine& engine, RankCosts& costs) {
   const auto peak_of = [&](const Program& program, const FrameworkOperations& operations) {
-    return allocated_memory_bytes(program, *engine.framework, engine.options,
-                                  operations.never_stored);
+    return allocated_memory_bytes(program, *engine.framework, engine.options, operations,
+                                  KernelList(operations, *engine.times).times_on(*engine.times));
   };
   if (strategy.micro_batches == 1) {
     costs.peak_bytes = peak_of(first.program, first.operations);

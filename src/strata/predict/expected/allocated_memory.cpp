@@ -55,14 +55,14 @@ class AllocatedMemory {
         options_(options),
         never_stored_(never_stored),
         types_(tensor_types(bound_, framework, options.autocast)),
-        change_(program.steps.size() + 1, 0),
-        at_once_(program.steps.size(), 0) {}
+        change_(program.steps.size() + 1, 0) {}
 
-  std::int64_t peak() {
+  std::vector<std::int64_t> bytes() {
     add_values();
     add_saved();
-    const std::vector<std::int64_t> at = at_steps();
-    return held_ + (at.empty() ? 0 : *std::max_element(at.begin(), at.end()));
+    std::vector<std::int64_t> bytes = at_steps();
+    for (std::int64_t& at_step : bytes) at_step += held_;
+    return bytes;
   }
 
   ActivationMemory activations() {
@@ -80,9 +80,9 @@ class AllocatedMemory {
   std::vector<std::int64_t> at_steps() const {
     std::vector<std::int64_t> bytes;
     std::int64_t now = 0;
-    for (std::size_t step = 0; step < at_once_.size(); ++step) {
+    for (std::size_t step = 0; step + 1 < change_.size(); ++step) {
       now += change_[step];
-      bytes.push_back(now + at_once_[step]);
+      bytes.push_back(now);
     }
     return bytes;
   }
@@ -144,15 +144,13 @@ class AllocatedMemory {
   }
 
   /// What the framework's operators keep beyond what an operator needs, from its forward to its
-  /// backward step; and the workspace of a convolution while it runs.
+  /// backward step.
   void add_saved() {
     add_loss();
     std::vector<StepId> forward(bound_.graph->nodes.size(), never_used);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const Step& step = program_.steps[id];
       if (step.node == no_node || step.pass == Pass::update) continue;
-      const Node& node = bound_.graph->nodes[step.node];
-      if (std::holds_alternative<Convolution>(node.op)) at_once_[id] = workspace_bytes(step.node);
       if (step.pass == Pass::forward) {
         forward[step.node] = id;
         continue;
@@ -214,46 +212,53 @@ class AllocatedMemory {
     return static_cast<std::int64_t>(bytes);
   }
 
-  /// Winograd's transformed tensors in fp32, tensors in another layout otherwise.
-  std::int64_t workspace_bytes(NodeId id) const {
-    const BoundNode node{bound_, id};
-    const auto& op = std::get<Convolution>(node.node().op);
-    const DType type = types_[node.node().outputs.front()];
-    const bool is_3x3 = op.kernel.size() == 2 && op.kernel[0] == 3 && op.kernel[1] == 3;
-    const auto elements = static_cast<double>(node.input().elements + node.output().elements);
-    const double factor = op.groups > 1 ? 0 : type == DType::fp32 ? (is_3x3 ? 2.25 : 0) : 0.5;
-    return static_cast<std::int64_t>(factor * elements *
-                                     static_cast<double>(bytes_per_element(type)));
-  }
-
   const Program& program_;
   const BoundGraph& bound_;
   const Framework& framework_;
   const FrameworkOptions& options_;
   const std::vector<bool>& never_stored_;
   std::vector<DType> types_;
-  std::vector<std::int64_t> change_;   // from one step to the next
-  std::vector<std::int64_t> at_once_;  // while a step runs
-  std::int64_t held_ = 0;              // all the time
-  bool counts_gradients_ = true;       // of weights
+  std::vector<std::int64_t> change_;  // from one step to the next
+  std::int64_t held_ = 0;             // all the time
+  bool counts_gradients_ = true;      // of weights
   ActivationMemory result_;
 };
 
 }  // namespace
 
+std::vector<std::int64_t> allocated_bytes(const Program& program, const Framework& framework,
+                                          const FrameworkOptions& options,
+                                          const std::vector<bool>& never_stored) {
+  if (program.bound->graph->recording == nullptr)
+    return AllocatedMemory(program, framework, options, never_stored).bytes();
+  const std::vector<std::int64_t> held = recorded_memory_bytes(*program.bound->graph->recording);
+  std::vector<std::int64_t> bytes(program.steps.size(), 0);
+  for (std::size_t id = 0; id < held.size(); ++id) {
+    std::int64_t& at_step = bytes[program.operation_steps[id]];
+    at_step = std::max(at_step, held[id]);
+  }
+  return bytes;
+}
+
+void add_scratch(std::vector<std::int64_t>& bytes_at_steps, const FrameworkOperations& operations,
+                 std::span<const KernelTime> kernels) {
+  std::vector<double> most(bytes_at_steps.size(), 0);  // its kernels run one after the other
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    double& at_step = most[operations.operations[i].step];
+    at_step = std::max(at_step, kernels[i].scratch_bytes);
+  }
+  for (std::size_t step = 0; step < most.size(); ++step)
+    bytes_at_steps[step] += static_cast<std::int64_t>(most[step]);
+}
+
 std::int64_t allocated_memory_bytes(const Program& program, const Framework& framework,
                                     const FrameworkOptions& options,
-                                    const std::vector<bool>& never_stored) {
-  if (program.bound->graph->recording != nullptr) {
-    const auto& tensors = program.bound->tensors;
-    const bool is_tf32 = std::any_of(tensors.begin(), tensors.end(), [](const BoundTensor& one) {
-      return one.dtype == DType::tf32;
-    });
-    const std::vector<std::int64_t> held =
-        recorded_memory_bytes(*program.bound->graph->recording, is_tf32);
-    return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
-  }
-  return AllocatedMemory(program, framework, options, never_stored).peak();
+                                    const FrameworkOperations& operations,
+                                    std::span<const KernelTime> kernels) {
+  std::vector<std::int64_t> bytes =
+      allocated_bytes(program, framework, options, operations.never_stored);
+  add_scratch(bytes, operations, kernels);
+  return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
 }
 
 ActivationMemory activation_memory(const Program& program, const Framework& framework,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/expected/expected.hpp"
 
+#include "strata/predict/expected/allocated_memory.hpp"
 #include "strata/predict/expected/host_pipeline.hpp"
 #include "strata/training/step_names.hpp"
 
@@ -176,6 +177,8 @@ ExpectedTime expected_time(const Program& program, const Framework& framework,
   result.kernels_s = totals.kernels_s;
   result.host_s = totals.host_s;
   result.launches = totals.launches;
+  result.memory_bytes =
+      allocated_memory_bytes(program, framework, options, operations, iteration.times());
   result.steps.resize(program.steps.size());
   std::vector<double> launches(program.steps.size(), 0);
   std::array<double, cause_names.size()> lost{};

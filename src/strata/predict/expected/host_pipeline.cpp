@@ -98,9 +98,12 @@ double calls_of(const OperatorRule* rule, double launched) {
 HostPipeline::HostPipeline(const FrameworkOperations& operations,
                            const std::vector<KernelTime>& times, bool is_autocast,
                            std::int64_t iteration_calls, const Calibration& calibration) {
+  static const std::optional<OperationClass> cast_class = operation_class_named("stream.cast");
   calls_.reserve(operations.calls.size());
   CallTimes call_times(calibration);
   const bool has_whole_calls = calibration.host_times.contains("aten::any");
+  const bool has_casts = calibration.host_times.contains("cast");  // else calls include theirs
+  const HostTime& cast = host_time(calibration, "cast");
   const double launch_s = host_time(calibration, "launch").forward_s / 2;  // without the dispatch
   // Dropping old gradients and entering forward, before the first kernel.
   start_s_ = call_time(calibration, nullptr).forward_s * static_cast<double>(iteration_calls) *
@@ -117,12 +120,13 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
     const std::size_t end =
         i + 1 < operations.calls.size() ? operations.calls[i + 1].first : times.size();
     Call made;
-    double kernels = 0;
+    double kernels = 0, casts = 0;
     for (std::size_t k = call.first; k < end; ++k) {
+      if (has_casts && operations.operations[k].kernel_class == cast_class) ++casts;
       made.busy_s += times[k].busy_s + times[k].kernels * calibration.gap_s;
       kernels += times[k].kernels;
     }
-    const auto launched = static_cast<double>(end - call.first);
+    const double launched = static_cast<double>(end - call.first) - casts;
     if (!call.operation.empty()) {
       made.host_s = recorded.call_s(call, kernels);
     } else if (call.is_update) {
@@ -133,9 +137,10 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
       made.host_s = call_times.of(nullptr).forward_s * call.compiled_calls;
     } else {
       made.host_s = pass_time_s(call_times.of(call.rule), call.is_backward, is_autocast) *
-                    calls_of(call.rule, launched);
+                        calls_of(call.rule, launched) +
+                    pass_time_s(cast, call.is_backward, is_autocast) * casts;
       if (kernels > many || !has_whole_calls)
-        made.host_s += launch_s * std::max(0.0, kernels - launched);
+        made.host_s += launch_s * std::max(0.0, kernels - casts - launched);
       if (call.rule != nullptr && call.rule->views > 0)
         made.host_s += pass_time_s(host_time(calibration, "view"), call.is_backward, is_autocast) *
                        static_cast<double>(call.rule->views);

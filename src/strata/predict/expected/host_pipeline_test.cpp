@@ -117,6 +117,24 @@ TEST(HostPipeline, pays_for_each_call_of_an_operator_that_is_written_out) {
   EXPECT_NEAR(calls.run().host_s, (3 + 4) * 10 * us, 1e-12);
 }
 
+// Where the calibration has casts by themselves, calls of operators are without them.
+TEST(HostPipeline, pays_for_each_cast_of_autocast) {
+  const OperatorRule written_out{};
+  Calls calls;
+  for (const OperatorRule* rule : {&linear_rule, &written_out}) {
+    calls.add(rule, 1 * us);
+    for (int i = 0; i < 2; ++i) {
+      calls.launch(1 * us);
+      calls.operations.operations.back().kernel_class = *operation_class_named("stream.cast");
+    }
+  }
+  Calibration calibration = host_calibration();
+  // Two further launches of the linear layer, and three calls.
+  EXPECT_NEAR(calls.run(calibration, true).host_s, (30 + 0 + 3 * 15) * us, 1e-12);
+  calibration.host_times["cast"] = {4 * us, 4 * us, 5 * us, 5 * us, 0};
+  EXPECT_NEAR(calls.run(calibration, true).host_s, (30 + 2 * 5 + 15 + 2 * 5) * us, 1e-12);
+}
+
 TEST(HostPipeline, dispatches_longer_under_autocast_and_in_whole_networks) {
   Calls calls;
   calls.add(&relu_rule, 1 * us);

@@ -13,6 +13,7 @@ constexpr double neighbourhood = 0.5;  // in natural logarithms of a dimension
 constexpr double form_weight = 0.02;   // how many samples right here the form itself counts as
 // Beyond, a sample weighs less than 1e-17, which no sum with form_weight shows.
 constexpr double farthest_squares = 2 * neighbourhood * neighbourhood * 40;
+constexpr std::size_t window_dim = 5;   // of a convolution
 constexpr double reached_peak = 0.8;    // by kernels that nothing else holds up
 constexpr double rounding = 4;          // how sharply one resource takes over from another
 constexpr double unknown_sigma = 0.69;  // a factor of two
@@ -20,6 +21,18 @@ constexpr double other_alignment = 2;   // how far kernels of another alignment 
 
 std::uint32_t key_of(OperationClass kernel_class, DType precision) {
   return static_cast<std::uint32_t>(kernel_class) * 16 + static_cast<std::uint32_t>(precision);
+}
+
+/// Some algorithms take no scratch memory and others many times the images: a mean is neither.
+double weighted_median(std::vector<std::pair<double, double>>& values_and_weights) {
+  std::sort(values_and_weights.begin(), values_and_weights.end());
+  double all = 0, below = 0;
+  for (const auto& [value, weight] : values_and_weights) all += weight;
+  for (const auto& [value, weight] : values_and_weights) {
+    below += weight;
+    if (2 * below >= all) return value;
+  }
+  return 0;
 }
 
 /// A calibration may come from a file that a person has written.
@@ -67,6 +80,9 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
     point.residual = std::log(sample.busy_s / fitted_s);
     point.kernels = sample.kernels;
     point.overlap = sample.kernels_s / sample.busy_s;
+    const double images = image_bytes(dims, sampled);
+    point.scratch = images > 0 ? sample.scratch_bytes / images : 0;
+    takes_scratch_ |= point.scratch > 0;
     points_.push_back(point);
   }
 }
@@ -84,6 +100,7 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
   const Place place = place_of(dims);
   double weights = 0, residual = 0, nearest = INFINITY;
   const Point* neighbour = nullptr;
+  std::vector<std::pair<double, double>> scratch;  // with the weight of its sample
   for (std::size_t p = 0; p < points_.size(); ++p) {
     if (p == left_out) continue;
     double squares = 0;
@@ -95,16 +112,21 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
       nearest = squares;
       neighbour = &points_[p];
     }
-    if (squares > farthest_squares) continue;
-    const double weight = std::exp(-squares / (2 * neighbourhood * neighbourhood));
+    const bool is_near = squares <= farthest_squares;
+    const double weight = is_near ? std::exp(-squares / (2 * neighbourhood * neighbourhood)) : 0;
     weights += weight;
     residual += weight * points_[p].residual;
+    // Far from all samples it is as most of them have it, with a window or without.
+    if (takes_scratch_ && (place[window_dim] > 0) == (points_[p].place[window_dim] > 0))
+      scratch.emplace_back(points_[p].scratch,
+                           weight + form_weight / static_cast<double>(points_.size()));
   }
   NearbySamples found;
   found.correction = std::exp(residual / (weights + form_weight));
   if (neighbour != nullptr) {
     found.kernels = neighbour->kernels;
     found.overlap = neighbour->overlap;
+    found.scratch = weighted_median(scratch);
     // A recurrent layer launches its kernels anew in every time step of every layer.
     if (form_ == KernelForm::recurrent)
       found.kernels *= std::exp(place[1] - neighbour->place[1] + place[4] - neighbour->place[4]);
@@ -126,6 +148,12 @@ double ClassTimes::fitted_s(const KernelDims& dims, const GpuRates& gpu) const {
   double& peak = issuing.kernel_flop_per_s[static_cast<std::size_t>(precision_)];
   peak = std::min(peak * std::max(slower, 1.0), flop_per_issue_ * gpu.issues_per_s);
   return form_time_s(form_, pass_, precision_, coefficients_, dims, issuing);
+}
+
+double ClassTimes::image_bytes(const KernelDims& d, DType precision) const {
+  if (form_ != KernelForm::convolution && form_ != KernelForm::depthwise) return 0;
+  const auto [n, channels, filters, in, out, window, groups] = d;
+  return n * (channels * in + filters * out) * static_cast<double>(bytes_per_element(precision));
 }
 
 double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision) const {
@@ -163,6 +191,7 @@ KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
                 : fitted_s(dims, gpu) * nearby.correction;
   time.kernels_s = time.busy_s * nearby.overlap;
   time.kernels = nearby.kernels;
+  time.scratch_bytes = nearby.scratch * image_bytes(dims, precision_);
   time.sigma = sigma_;
   return time;
 }

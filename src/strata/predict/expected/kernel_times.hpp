@@ -19,6 +19,7 @@ struct KernelTime {
   double kernels_s = 0;       ///< all its kernels added up
   double kernels = 1;         ///< how many there are
   double sigma = 0;           ///< of log(busy_s)
+  double scratch_bytes = 0;   ///< of memory that the library takes meanwhile
   bool is_calibrated = true;  ///< false: no sample of this class was measured
 
   /// What an operation has of it; it may know itself how many kernels it launches.
@@ -36,6 +37,7 @@ struct NearbySamples {
   double correction = 1;  ///< of the form's time
   double kernels = 1;     ///< of the nearest sample: how many there are
   double overlap = 0;     ///< kernels_s over busy_s
+  double scratch = 0;     ///< of most of them: bytes of scratch memory per byte of images
 };
 
 /// The fitted form of one class in one precision, corrected by what it misses at the samples
@@ -67,6 +69,8 @@ class ClassTimes {
   double fitted_s(const KernelDims& dims, const GpuRates& gpu) const;
   /// At the peak and the bandwidth of a GPU; 0 where the form carries over as it is.
   double least_s(const KernelDims& dims, const GpuRates& gpu, DType precision) const;
+  /// What a convolution reads and writes but for its weights; 0 of other forms.
+  double image_bytes(const KernelDims& dims, DType precision) const;
   /// On another GPU, of a kernel whose own limits keep it from the peak where it was measured.
   double by_resources_s(double measured_s, double least_there_s, const KernelDims& dims,
                         const GpuRates& gpu) const;
@@ -74,7 +78,7 @@ class ClassTimes {
   struct Point {
     Place place;
     double residual;  ///< log of measured over fitted
-    double kernels, overlap;
+    double kernels, overlap, scratch;
   };
   KernelForm form_;
   ProductPass pass_;
@@ -87,6 +91,7 @@ class ClassTimes {
   GpuRates measured_on_;
   DType sampled_;
   bool streams_images_ = false;  // and adds up nothing: batch norm in inference
+  bool takes_scratch_ = false;
   std::vector<Point> points_;
 };
 

@@ -237,6 +237,32 @@ TEST(KernelTimes, of_a_layout_that_nobody_measured_are_those_of_the_other) {
   EXPECT_EQ(class_instead(*operation_class_named("relu.forward")), std::nullopt);
 }
 
+// Scratch memory grows with the images. One sample says what its neighbours take; far from all of
+// them it is what most samples with such a window take.
+TEST(KernelTimes, of_convolutions_take_scratch_memory_as_the_samples_nearby) {
+  CalibratedClass one{.kernel_class = "convolution.forward", .precision = "bf16"};
+  one.coefficients = first_coefficients(KernelForm::convolution);
+  const auto sample = [&](double images, double pixels, double window, double scratch) {
+    one.samples.push_back({{images, 64, 64, pixels, pixels, window, 1}, 1e-4, 1e-4, 1, scratch});
+  };
+  const auto image_bytes = [](double images, double pixels) {
+    return images * 2 * 64 * pixels * 2;
+  };
+  sample(32, 4096, 9, 3 * image_bytes(32, 4096));
+  sample(32, 256, 9, image_bytes(32, 256));
+  sample(32, 64, 9, image_bytes(32, 64));
+  sample(32, 4096, 1, 0);
+  const ClassTimes times(*operation_class_named("convolution.forward"), DType::bf16, one,
+                         round_gpu());
+  const auto scratch = [&](double images, double pixels, double window) {
+    return times.time({images, 64, 64, pixels, pixels, window, 1}, round_gpu()).scratch_bytes;
+  };
+  EXPECT_NEAR(scratch(32, 4096, 9), 3 * image_bytes(32, 4096), 1);
+  EXPECT_NEAR(scratch(48, 4096, 9), 3 * image_bytes(48, 4096), 1);
+  EXPECT_EQ(scratch(32, 4096, 1), 0);
+  EXPECT_NEAR(scratch(32, 1e7, 9), image_bytes(32, 1e7), 1);
+}
+
 // A convolution that reaches a tenth of the peak here is held up by instructions. A GPU with the
 // same clocks and a tenth of the matrix rate runs it no ten times slower; one with half the clocks
 // takes twice as long as long as its matrix units wait.

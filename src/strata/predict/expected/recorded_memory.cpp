@@ -68,7 +68,7 @@ void take_given(const RecordedOperations& recording, Blocks& blocks) {
 
 }  // namespace
 
-std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording, bool is_tf32) {
+std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording) {
   Blocks blocks(recording);
   take_given(recording, blocks);
   // Workspaces are kept from one step to the next.
@@ -86,8 +86,7 @@ std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& record
     for (const std::uint32_t output : operation.outputs)
       blocks.take(recording.tensors[output].storage);
     held.push_back(
-        (Count(blocks.bytes()) + workspaces + scratch_bytes(recording, operation, is_tf32))
-            .value());
+        (Count(blocks.bytes()) + workspaces + scratch_bytes(recording, operation)).value());
   }
   return held;
 }

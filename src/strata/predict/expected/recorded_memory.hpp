@@ -9,8 +9,7 @@
 namespace strata {
 
 /// What the allocator holds while each operation of a recording runs, by when its blocks of memory
-/// are made and given back; with the workspaces of libraries,
-/// whose products and convolutions of fp32 may be in TF32.
-std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording, bool is_tf32);
+/// are made and given back; with the workspaces that libraries keep.
+std::vector<std::int64_t> recorded_memory_bytes(const RecordedOperations& recording);
 
 }  // namespace strata

@@ -37,7 +37,7 @@ TEST(RecordedMemory, holds_blocks_from_when_they_are_made_until_they_are_given_b
   blocks.operation({weight}, {first});
   blocks.operation({first}, {second});
   blocks.operation({second}, {third}, {first});
-  EXPECT_EQ(recorded_memory_bytes(blocks.recording, false),
+  EXPECT_EQ(recorded_memory_bytes(blocks.recording),
             (std::vector<std::int64_t>{5 * block, 6 * block, 4 * block}));
 }
 
@@ -45,7 +45,7 @@ TEST(RecordedMemory, hands_out_whole_blocks) {
   Blocks blocks;
   const auto made = blocks.storage(block + 4);
   blocks.operation({}, {made});
-  EXPECT_EQ(recorded_memory_bytes(blocks.recording, false).front(), 2 * block);
+  EXPECT_EQ(recorded_memory_bytes(blocks.recording).front(), 2 * block);
 }
 
 TEST(RecordedMemory, has_what_is_there_before_and_what_nothing_reads) {
@@ -53,7 +53,7 @@ TEST(RecordedMemory, has_what_is_there_before_and_what_nothing_reads) {
   const auto given = blocks.storage(block), result = blocks.storage(block);
   blocks.storage(4 * block, RecordedStorage::Kind::state);
   blocks.operation({given}, {result});
-  EXPECT_EQ(recorded_memory_bytes(blocks.recording, false).front(), 6 * block);
+  EXPECT_EQ(recorded_memory_bytes(blocks.recording).front(), 6 * block);
 }
 
 TEST(RecordedMemory, has_a_workspace_for_each_thread_that_multiplies) {
@@ -62,8 +62,7 @@ TEST(RecordedMemory, has_a_workspace_for_each_thread_that_multiplies) {
   blocks.operation({}, {made});
   blocks.recording.operations[0].name = "aten::mm";
   blocks.recording.operations[0].mac = 1;
-  EXPECT_EQ(recorded_memory_bytes(blocks.recording, false).front(),
-            block + (std::int64_t{32} << 20));
+  EXPECT_EQ(recorded_memory_bytes(blocks.recording).front(), block + (std::int64_t{32} << 20));
 }
 
 }  // namespace
