@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from network_layers import spread
 from pytorch_cases import (DENSE, DEPTHWISE, DEVICE, FIRST, GROUPED, MORE_DENSE, MORE_DEPTHWISE, MORE_GROUPED, PRECISIONS, Case, batched, convolution,
-                           linear, network_products, products, recurrent_layers, tensor)
+                           linear, network_products, products, recurrent_layers, tensor, through_autograd)
 
 
 def network_convolutions(counts=None):
@@ -84,6 +84,25 @@ def norm_mode(precision, n, c, size, channels_last):
     return make
 
 
+def narrow_rows():
+    """Many rows of few numbers: heads of positions, windows, small widths."""
+    for precision in ("fp32", "bf16"):
+        for rows, columns in ((1 << 24, 4), (1 << 23, 8), (1 << 22, 16), (1 << 20, 16), (1 << 21, 32), (1 << 19, 64)):
+            def summed(precision=precision, rows=rows, columns=columns):
+                dy = tensor(precision, rows, columns)
+                return [("backward_bias", lambda: dy.sum(0))]
+            yield Case("linear", precision, {"m": rows, "n": columns, "k": 1}, summed)
+        for rows, columns in ((1 << 20, 16), (1 << 20, 32), (1 << 20, 64), (1 << 18, 64), (1 << 18, 128)):
+            def layer(x, columns=columns):
+                weight = torch.ones(columns, device=DEVICE, dtype=x.dtype, requires_grad=True)
+                bias = torch.zeros(columns, device=DEVICE, dtype=x.dtype, requires_grad=True)
+                return lambda x: F.layer_norm(x, (columns,), weight, bias), (weight, bias)
+            yield Case("layer_norm", precision, {"rows": rows, "columns": columns}, through_autograd(precision, (rows, columns), layer))
+        for rows, columns in ((1 << 21, 16), (1 << 20, 49), (1 << 20, 64), (1 << 22, 4)):
+            yield Case("softmax", precision, {"rows": rows, "columns": columns},
+                       through_autograd(precision, (rows, columns), lambda x: (lambda x: F.softmax(x, -1), ())))
+
+
 def half_products():
     """Of the products, each third in fp16."""
     for case in [case for case in (*products(), *network_products()) if case.precision == "bf16"][::3]:
@@ -99,4 +118,4 @@ def gated_units():
 
 
 GROUPS = {"norm_modes": norm_modes, "gated_units": gated_units, "volumes": volumes, "half_products": half_products,
-          "half_convolutions": half_convolutions, "network_convolutions": network_convolutions}
+          "half_convolutions": half_convolutions, "network_convolutions": network_convolutions, "narrow_rows": narrow_rows}

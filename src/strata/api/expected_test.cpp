@@ -239,6 +239,18 @@ TEST(ExpectedTime, is_there_for_gpus_alone) {
   EXPECT_THROW(ExpectedTimes::reason_against(load_machine("h200"), {.framework = "caffe"}), Error);
 }
 
+// Kernels of one vendor say nothing of another one's.
+TEST(ExpectedTime, is_not_carried_over_to_another_vendor) {
+  for (const char* name : {"mi300x", "arc-pro-b60", "radeon-6900-xt"}) {
+    const auto reason = ExpectedTimes::reason_against(load_machine(name), {});
+    ASSERT_TRUE(reason) << name;
+    EXPECT_NE(reason->find("there is no calibration of pytorch-eager"), std::string::npos);
+  }
+  Machine made_up = load_machine("mi300x");
+  made_up.vendor.clear();  // an architect's, of which nobody says whose it is
+  EXPECT_FALSE(ExpectedTimes::reason_against(made_up, {}));
+}
+
 TEST(ExpectedTimes, totals_are_those_of_the_whole_answer) {
   for (const ExpectedCase& one : expected_cases()) {
     const Graph graph = load_model(one.model);

@@ -88,7 +88,7 @@ TEST(UserChanges, next_gpus_are_faster_ones_of_the_same_vendor) {
   EXPECT_TRUE(next_gpus(load_machine("gb300"), DType::bf16).empty());
   EXPECT_EQ(next_gpus(load_machine("h200"), DType::bf16), (Texts{"b200", "b300"}));
   EXPECT_EQ(next_gpus(load_machine("a100-80gb"), DType::bf16), (Texts{"h100-sxm", "gh200"}));
-  EXPECT_EQ(next_gpus(load_machine("mi250x"), DType::bf16), (Texts{"mi300x", "mi325x"}));
+  EXPECT_TRUE(next_gpus(load_machine("mi250x"), DType::bf16).empty());  // none has a calibration
   for (const std::string& name : next_gpus(load_machine("rtx-2080-ti"), DType::fp16))
     EXPECT_TRUE(name.starts_with("rtx")) << name;
 }

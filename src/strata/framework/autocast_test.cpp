@@ -72,6 +72,21 @@ TEST(Autocast, casts_what_an_operator_reads_in_another_type) {
   EXPECT_EQ(net.lines_of_class("cross_entropy.forward"), Lines{"cross_entropy.forward fp32 4 3"});
 }
 
+// A single number without dimensions widens nothing; one with a dimension does.
+TEST(Autocast, keeps_16_bits_beside_a_number_without_dimensions) {
+  const auto scaled = [](const Shape& shape) {
+    Net net;
+    const TensorId x = net.builder.input("x", {4, 8});
+    const TensorId gain = net.builder.input("gain", shape);
+    const TensorId y = net.builder.add("fc", Linear{.features = 6}, {x});
+    net.builder.add("scale", Elementwise{.kind = ElementwiseKind::multiply}, {y, gain});
+    net.finish(autocast_bf16);
+    return net.lines("scale forward").back();
+  };
+  EXPECT_EQ(scaled({}), "stream.scale bf16 24");
+  EXPECT_EQ(scaled({1}), "stream.scale fp32 24");
+}
+
 TEST(Autocast, casts_gradients_back_except_those_that_nobody_wants) {
   Net net;
   add_autocast_chain(net);

@@ -22,8 +22,9 @@ constexpr std::size_t most_classes = 256;
 constexpr std::string_view tensor_words[] = {"output", "input", "scores",
                                              "packed", "one",   "weight"};
 constexpr std::string_view condition_words[] = {
-    "always",          "bias",       "no_bias",    "broadcast", "no_broadcast", "broadcast_rows",
-    "broadcast_other", "in_16_bits", "in_32_bits", "relayout"};
+    "always",          "bias",  "no_bias", "broadcast", "no_broadcast", "broadcast_rows",
+    "broadcast_other", "whole", "spread",  "number",    "in_16_bits",   "in_32_bits",
+    "relayout"};
 
 /// The position of a word among those that are known.
 std::size_t known_word(std::span<const std::string_view> words, const std::string& word,

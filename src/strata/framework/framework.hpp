@@ -25,6 +25,9 @@ enum class RuleCondition : std::uint8_t {
   no_broadcast,
   broadcast_rows,
   broadcast_other,
+  whole,       ///< all inputs are as large as the output
+  spread,      ///< a smaller one is spread over it
+  number,      ///< one is a single number
   in_16_bits,  ///< what the operator computes in
   in_32_bits,
   relayout  ///< weights of a window lie in another order than kernels with channels last want

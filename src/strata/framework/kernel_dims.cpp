@@ -152,6 +152,13 @@ bool BoundNode::is_broadcast() const {
   return false;
 }
 
+std::int64_t BoundNode::smallest_input() const {
+  std::int64_t smallest = output().elements;
+  for (std::size_t i = 0; i < node().inputs.size(); ++i)
+    smallest = std::min(smallest, input(i).elements);
+  return smallest;
+}
+
 bool BoundNode::is_broadcast_along_rows() const {
   for (std::size_t i = 0; i < node().inputs.size(); ++i) {
     const BoundTensor& small = input(i);

@@ -18,6 +18,8 @@ struct BoundNode {
   bool has_window() const;  ///< a convolution over more than single pixels
   /// Whether an input of a point-wise operator is smaller than its output.
   bool is_broadcast() const;
+  /// Elements of the smallest input.
+  std::int64_t smallest_input() const;
   /// Whether that input has one number for each column of the output.
   bool is_broadcast_along_rows() const;
 };

@@ -85,6 +85,10 @@ bool holds(RuleCondition condition, const BoundNode& node, DType computed_in, bo
     case RuleCondition::broadcast_rows: return node.is_broadcast_along_rows();
     case RuleCondition::broadcast_other:
       return node.is_broadcast() && !node.is_broadcast_along_rows();
+    case RuleCondition::whole: return node.smallest_input() >= node.output().elements;
+    case RuleCondition::spread:
+      return node.smallest_input() > 1 && node.smallest_input() < node.output().elements;
+    case RuleCondition::number: return node.smallest_input() <= 1 && node.output().elements > 1;
     case RuleCondition::in_16_bits: return bytes_per_element(computed_in) == 2;
     case RuleCondition::in_32_bits: return bytes_per_element(computed_in) == 4;
     case RuleCondition::relayout: return relayouts && node.has_window();

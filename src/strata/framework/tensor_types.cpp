@@ -25,9 +25,16 @@ std::vector<DType> tensor_types(const BoundGraph& bound, const Framework& framew
     // Own tensors (weights, statistics) do not widen what a point-wise operator makes.
     bool is_lower = kind == AutocastKind::lower;
     if (kind == AutocastKind::widest) {
+      // Nor does a single number without dimensions, unless all of them are.
+      const auto has_dimensions = [&](TensorId tensor) {
+        return !bound.tensors[tensor].shape.empty();
+      };
+      const auto end = node.inputs.begin() + static_cast<std::ptrdiff_t>(node.first_own);
+      const bool any = std::any_of(node.inputs.begin(), end, has_dimensions);
       is_lower = node.first_own > 0;
       for (std::uint32_t i = 0; i < node.first_own; ++i) {
         const DType type = types[node.inputs[i]];
+        if (any && !has_dimensions(node.inputs[i])) continue;
         if (is_floating(type) && type != *autocast) is_lower = false;
       }
     }

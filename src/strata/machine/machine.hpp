@@ -27,6 +27,7 @@ struct Peak {
   Sourced flop_per_s;
   std::optional<Sourced> flop_per_clock = std::nullopt;  ///< of one of Machine::units
   std::optional<Sourced> clock_hz = std::nullopt;  ///< where the rate is not for the boost clock
+  std::optional<Sourced> lasting = std::nullopt;   ///< share of it that large products keep up
 
   bool operator==(const Peak&) const = default;
 };
@@ -50,6 +51,7 @@ struct MemoryLevel {
   std::optional<Sourced> bandwidth_bytes_per_s;  ///< the best of the mixes; unknown for many levels
   std::int64_t instances = 1;       ///< in how many equal parts it comes: one L1 per core
   std::vector<MixBandwidth> mixes;  ///< at most one of each
+  std::optional<Sourced> lasting = std::nullopt;  ///< share of it that long copies reach
 
   bool operator==(const MemoryLevel&) const = default;
 };
@@ -145,9 +147,10 @@ struct Measured {
 };
 
 struct Machine {
-  std::string name;   ///< "rtx-2080-ti": how it is called on the command line
-  std::string title;  ///< for people
-  std::string kind;   ///< "cpu", "gpu", …
+  std::string name;    ///< "rtx-2080-ti": how it is called on the command line
+  std::string title;   ///< for people
+  std::string kind;    ///< "cpu", "gpu", …
+  std::string vendor;  ///< "NVIDIA"; empty: not said
   std::vector<Peak> peaks;
   std::vector<MemoryLevel> memory;
   std::optional<Sourced> launch_latency_s = std::nullopt;      ///< of one kernel

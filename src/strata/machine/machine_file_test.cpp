@@ -34,8 +34,9 @@ Machine full_machine() {
   machine.name = "full";
   machine.title = "Everything";
   machine.kind = "gpu";
+  machine.vendor = "somebody";
   machine.peaks = {{DType::fp32, ComputeUnit::vector, measured_number(6e13),
-                    Sourced{256, "128 lanes"}, Sourced{1.98e9, "a clock"}},
+                    Sourced{256, "128 lanes"}, Sourced{1.98e9, "a clock"}, Sourced{0.8, "a table"}},
                    {DType::bf16, ComputeUnit::matrix, measured_number(7.9e14)}};
   machine.memory = {{.name = "L1",
                      .is_on_chip = true,

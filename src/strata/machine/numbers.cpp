@@ -36,12 +36,14 @@ class Walk {
     number(place + ".flop_per_s", Quantity::flop_per_s, peak.flop_per_s);
     number(place + ".flop_per_clock", Quantity::flop, peak.flop_per_clock);
     number(place + ".clock_hz", Quantity::hertz, peak.clock_hz);
+    number(place + ".lasting", Quantity::count, peak.lasting);
   }
 
   void level(MemoryLevel& level) const {
     const std::string place = fmt::format("machine.memory.{}", path_part(level.name));
     number(place + ".capacity_bytes", Quantity::bytes, level.capacity_bytes);
     number(place + ".bandwidth_bytes_per_s", Quantity::bytes_per_s, level.bandwidth_bytes_per_s);
+    number(place + ".lasting", Quantity::count, level.lasting);
     for (MixBandwidth& mix : level.mixes) {
       number(fmt::format("{}.mixes.{}.bytes_per_s", place, name_of(mix.mix)), Quantity::bytes_per_s,
              mix.bytes_per_s);

@@ -49,6 +49,13 @@ Sourced sourced_from(const FileJson& json, const std::string& place) {
   return number;
 }
 
+Sourced share_from(const FileJson& json, const std::string& place) {
+  Sourced share = sourced_from(json, place);
+  if (share.value > 1)
+    fail(ErrorKind::input, "{}.value: expected a share of at most 1, got {}", place, share.value);
+  return share;
+}
+
 /// 2.5, or {"value": 2.5, "currency": "EUR", "source": "offer of May"}.
 Price price_from(const FileJson& json, const std::string& place) {
   constexpr const char* whoever_wrote_it = "as given";
@@ -73,6 +80,7 @@ Peak peak_from(const FileJson& json, const std::string& place) {
                      object.maybe("evidence", evidence_from)};
   peak.flop_per_clock = object.maybe("flop_per_clock", sourced_from);
   peak.clock_hz = object.maybe("clock_hz", sourced_from);
+  peak.lasting = object.maybe("lasting", share_from);
   object.finish();
   return peak;
 }
@@ -95,6 +103,7 @@ MemoryLevel level_from(const FileJson& json, const std::string& place) {
   level.capacity_bytes =
       sourced_from(object.required("capacity_bytes"), object.place_of("capacity_bytes"));
   level.bandwidth_bytes_per_s = object.maybe("bandwidth_bytes_per_s", sourced_from);
+  level.lasting = object.maybe("lasting", share_from);
   level.instances = object.maybe_count("instances").value_or(1);
   level.mixes = object.list("mixes", access_mix_names().size(), mix_from);
   object.finish();
@@ -208,6 +217,7 @@ Machine read_machine(std::string_view json_text) {
   machine.name = shown_text(object, "name");
   machine.title = shown_text(object, "title");
   machine.kind = shown_text(object, "kind");
+  machine.vendor = object.maybe("vendor", shown_plain_text).value_or("");
   machine.peaks = list_of_at_least_one(object, "peaks", peak_from);
   machine.memory = list_of_at_least_one(object, "memory", level_from);
   machine.launch_latency_s = object.maybe("launch_latency_s", sourced_from);

@@ -55,6 +55,7 @@ Json json_of(const Peak& peak) {
   add_number(json, "flop_per_s", peak.flop_per_s);
   add_sourced(json, "flop_per_clock", peak.flop_per_clock);
   add_sourced(json, "clock_hz", peak.clock_hz);
+  add_sourced(json, "lasting", peak.lasting);
   return json;
 }
 
@@ -89,6 +90,7 @@ Json json_of(const MemoryLevel& level) {
   if (level.instances != 1) json["instances"] = level.instances;
   json["capacity_bytes"] = json_of(level.capacity_bytes);
   add_sourced(json, "bandwidth_bytes_per_s", level.bandwidth_bytes_per_s);
+  add_sourced(json, "lasting", level.lasting);
   add_list(json, "mixes", level.mixes);
   return json;
 }
@@ -180,6 +182,7 @@ std::string to_json(const Machine& machine) {
                {"name", machine.name},
                {"title", machine.title},
                {"kind", machine.kind}};
+  if (!machine.vendor.empty()) json["vendor"] = machine.vendor;
   if (machine.measured) json["measured"] = json_of(*machine.measured);
   if (machine.units) {
     json["units"] = {{"name", machine.units->name}, {"count", json_of(machine.units->count)}};

@@ -91,6 +91,19 @@ TEST(AtenLaunches, of_a_repeated_operand_take_the_kernel_that_addresses_every_nu
             "heads.add_mask");
 }
 
+TEST(AtenLaunches, of_point_wise_operations_go_by_their_smaller_operand) {
+  const auto mul = [](Extents64 second) {
+    return OneOperation("aten::mul.Tensor").reads({4, 8}).reads(std::move(second)).writes({4, 8});
+  };
+  EXPECT_EQ(classes_of(mul({4, 8})), "stream.mul");
+  EXPECT_EQ(classes_of(mul({8})), "heads.add_mask");
+  EXPECT_EQ(classes_of(mul({1})), "stream.scale");
+  EXPECT_EQ(classes_of(OneOperation("aten::mul.Scalar").reads({4, 8}).writes({4, 8})),
+            "stream.scale");
+  EXPECT_EQ(classes_of(OneOperation("aten::add.Tensor").reads({8}).reads({4, 8}).writes({4, 8})),
+            "heads.add_mask");
+}
+
 TEST(AtenLaunches, of_nothing_are_none) {
   EXPECT_EQ(classes_of(OneOperation("aten::add.Tensor").reads({0, 8}).reads({0, 8}).writes({0, 8})),
             "");

@@ -155,8 +155,19 @@ bool AtenShapes::holds(AtenWhen when) const {
     case AtenWhen::second_strided: return input(1) != nullptr && !is_contiguous(*input(1));
     case AtenWhen::few: return is_few();
     case AtenWhen::many: return !is_few();
+    case AtenWhen::whole: return smallest_operand() >= elements(AtenWhere::output);
+    case AtenWhen::spread:
+      return smallest_operand() > 1 && smallest_operand() < elements(AtenWhere::output);
+    case AtenWhen::number: return smallest_operand() <= 1 && elements(AtenWhere::output) > 1;
   }
   return true;
+}
+
+/// A number that is no tensor has one element.
+std::int64_t AtenShapes::smallest_operand() const {
+  const RecordedTensor *first = input(0), *second = input(1);
+  if (first == nullptr || second == nullptr) return 1;
+  return std::min(first->elements, second->elements);
 }
 
 /// So few rows of a table's gradient are added without sorting them

@@ -83,6 +83,7 @@ class AtenShapes {
   const RecordedTensor* tensor(std::uint32_t number) const;
   bool is_backward() const;
   bool is_few() const;
+  std::int64_t smallest_operand() const;
 
   const RecordedOperations& recording_;
   const RecordedOperation& operation_;

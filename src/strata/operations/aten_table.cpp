@@ -20,9 +20,9 @@ using TableJson = ObjectReader::Json;
 
 constexpr std::array<std::string_view, 7> where_words = {"output", "input", "rows",   "channels",
                                                          "all",    "one",   "nothing"};
-constexpr std::array<std::string_view, 10> when_words = {
-    "always",   "training", "inference",      "inference_low", "alpha",
-    "no_alpha", "strided",  "second_strided", "few",           "many"};
+constexpr std::array<std::string_view, 13> when_words = {
+    "always",         "training", "inference", "inference_low", "alpha",  "no_alpha", "strided",
+    "second_strided", "few",      "many",      "whole",         "spread", "number"};
 constexpr std::array<std::string_view, 14> form_words = {"",
                                                          "product",
                                                          "convolution",

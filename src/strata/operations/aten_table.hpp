@@ -37,6 +37,9 @@ enum class AtenWhen : std::uint8_t {
   second_strided,
   few,
   many,
+  whole,   ///< both operands are as large as the result
+  spread,  ///< a smaller one is spread over it
+  number,  ///< one is a single number
 };
 
 /// Kernels whose class follows from shapes and layout.

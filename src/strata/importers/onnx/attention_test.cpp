@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace strata::onnx::test {
 namespace {
 
@@ -191,6 +193,35 @@ TEST(OnnxAttention, of_two_scaled_operands_was_one_call) {
       EXPECT_FALSE(op->written_out);
     }
   }
+}
+
+// Blocks of an image are an axis more: sequences that do not see one another.
+TEST(OnnxAttention, of_more_leading_axes_is_one_of_as_many_sequences) {
+  const auto read = [](bool has_mask) {
+    WrittenModel model;
+    model.input("q", {2, 3, 4, 5, 8}).input("k", {2, 3, 4, 8, 5}).input("v", {2, 3, 4, 5, 8});
+    model.store(scalar("root", 0.6F)).store(weight("mask", {4, 5, 5}));
+    model.node({"Mul", {"q", "root"}, {"qs"}})
+        .node({"Mul", {"k", "root"}, {"ks"}})
+        .node({"MatMul", {"qs", "ks"}, {"scores"}});
+    if (has_mask) model.node({"Add", {"scores", "mask"}, {"masked"}});
+    model.node({"Softmax", {has_mask ? "masked" : "scores"}, {"p"}, {{"axis", std::int64_t{-1}}}})
+        .node({"MatMul", {"p", "v"}, {"y"}})
+        .output("y");
+    return model.read({});
+  };
+  const Graph graph = read(false);
+  const auto attention = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& one) {
+    return std::holds_alternative<Attention>(one.op);
+  });
+  ASSERT_NE(attention, graph.nodes.end());
+  EXPECT_EQ(attention->op, Operator(Attention{1, 0, false, false}));
+  const BoundGraph bound = bind_graph(graph, {});
+  EXPECT_EQ(bound.tensors[attention->outputs.front()].elements, 2 * 3 * 4 * 5 * 8);
+  using Extents = decltype(bound.tensors.front().shape);
+  EXPECT_EQ(bound.tensors[attention->inputs.front()].shape, (Extents{24, 5, 8}));
+  EXPECT_EQ(bound.tensors[graph.outputs.front()].shape, (Extents{2, 3, 4, 5, 8}));
+  EXPECT_EQ(operators_of(read(true)).find("attention"), std::string::npos);
 }
 
 TEST(OnnxAttention, another_number_instead_of_nan_keeps_it_apart) {

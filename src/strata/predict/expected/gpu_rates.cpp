@@ -13,6 +13,7 @@ namespace {
 /// Share of the datasheet's bandwidth that long copies reach, by what memory is made of: about 0.87
 /// on HBM2 and later, 0.76 on GDDR, which the sources of a machine's numbers name.
 double reached_share(const MemoryLevel& memory) {
+  if (memory.lasting) return memory.lasting->value;
   const auto names_gddr = [](const std::string& text) {
     return text.find("GDDR") != std::string::npos;
   };
@@ -67,6 +68,18 @@ std::optional<double> fp32_flop_per_joule(const Machine& machine) {
   return std::nullopt;
 }
 
+/// Of its peak, in 16 bits, on the GPU that the calibrations that ship were measured on (machine
+/// h200): their fits are relative to it. A machine that does not say what lasts is taken to be like
+/// it.
+constexpr double lasting_here = 0.79;
+
+/// What kernels of matrix units reach, beside the same on that GPU.
+double lasting_peak(const Machine& machine, DType dtype, double peak) {
+  const Peak* found = find_peak(machine, dtype, ComputeUnit::matrix);
+  if (found == nullptr || !found->lasting || found->flop_per_s.value != peak) return peak;
+  return peak * found->lasting->value / lasting_here;
+}
+
 /// What products in FP32 sustain is less than the watts of a small card allow at its boost clock.
 double sustained_fp32(const Machine& machine, double peak) {
   constexpr double reached = 0.77;  // of the peak, by large products
@@ -108,7 +121,10 @@ GpuRates gpu_rates(const Machine& machine) {
   for (double& peak : peaks) {
     if (peak <= 0) peak = fp32;
   }
-  rates.kernel_flop_per_s = peaks;
+  for (const DType dtype : all_dtypes()) {
+    const auto place = static_cast<std::size_t>(dtype);
+    rates.kernel_flop_per_s[place] = lasting_peak(machine, dtype, peaks[place]);
+  }
   rates.kernel_flop_per_s[static_cast<std::size_t>(DType::fp32)] =
       sustained_fp32(machine, fp32 * issue_gain(machine));
   return rates;

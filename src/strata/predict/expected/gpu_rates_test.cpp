@@ -63,6 +63,22 @@ TEST(GpuRates, of_kernels_are_the_peaks_on_the_gpu_that_was_measured) {
 }
 
 // V100 and A100 have 64 lanes per SM and four schedulers, a P100 two; an L4 has 128 lanes.
+// A share of the peak and of the bandwidth, where the machine says what lasts.
+TEST(GpuRates, of_kernels_are_what_lasts) {
+  Machine machine = load_machine("l40s");
+  const Peak* bf16 = find_peak(machine, DType::bf16, ComputeUnit::matrix);
+  ASSERT_TRUE(bf16 != nullptr && bf16->lasting);
+  EXPECT_NEAR(gpu_rates(machine).kernel_peak(DType::bf16),
+              bf16->flop_per_s.value * bf16->lasting->value / 0.79, 1e6);
+  EXPECT_EQ(gpu_rates(machine).peak(DType::bf16), bf16->flop_per_s.value);
+  for (Peak& peak : machine.peaks) peak.lasting.reset();
+  EXPECT_EQ(gpu_rates(machine).kernel_peak(DType::bf16), gpu_rates(machine).peak(DType::bf16));
+  const double copied = gpu_rates(machine).bytes_per_s;
+  machine.memory.back().lasting = Sourced{0.5, "made up"};
+  EXPECT_EQ(gpu_rates(machine).bytes_per_s, machine.memory.back().bandwidth_bytes_per_s->value / 2);
+  EXPECT_LT(gpu_rates(machine).bytes_per_s, copied);
+}
+
 TEST(GpuRates, of_fp32_kernels_are_more_where_other_instructions_cost_no_arithmetic) {
   const auto gain = [](const char* name) {
     const GpuRates rates = gpu_rates(load_machine(name));

@@ -2,6 +2,7 @@
 #include "strata/predict/expected/kernel_times.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/predict/expected/least_traffic.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,16 +53,15 @@ void check_class(KernelForm form, const CalibratedClass& one) {
 
 ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
                        const CalibratedClass& calibrated, const GpuRates& measured_on)
-    : form_(form_of(kernel_class)),
+    : kernel_class_(kernel_class),
+      form_(form_of(kernel_class)),
       pass_(product_pass(kernel_class)),
       precision_(precision),
       dims_(dims_of(form_).size()),
       coefficients_(calibrated.coefficients),
       sigma_(calibrated.sigma),
       measured_on_(measured_on),
-      sampled_(dtype_named(calibrated.precision).value_or(precision)),
-      streams_images_(form_ == KernelForm::rows &&
-                      calibrated.kernel_class.starts_with("batch_norm")) {
+      sampled_(dtype_named(calibrated.precision).value_or(precision)) {
   check_class(form_, calibrated);
   const DType sampled = sampled_;
   if (form_ != KernelForm::product && form_ != KernelForm::convolution)  // those count their bytes
@@ -156,28 +156,36 @@ double ClassTimes::image_bytes(const KernelDims& d, DType precision) const {
   return n * (channels * in + filters * out) * static_cast<double>(bytes_per_element(precision));
 }
 
-double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision) const {
-  const double bytes = static_cast<double>(bytes_per_element(precision));
-  if (streams_images_) return 2 * d[0] * d[1] * bytes / gpu.bytes_per_s;
+double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision,
+                           double kernels) const {
+  double streamed_s = least_bytes(kernel_class_, precision, d) / gpu.bytes_per_s;
   const bool is_depthwise = form_ == KernelForm::depthwise;
-  if (form_ != KernelForm::convolution && !is_depthwise) return 0;
+  if (form_ != KernelForm::convolution && !is_depthwise) return streamed_s;
+  // Beside the convolution: images and weights into another order, the result back.
+  if (!is_depthwise && bytes_per_element(precision) == 2 && kernels > 3)
+    streamed_s += 2 * image_bytes(d, precision) / gpu.bytes_per_s;
   const auto [n, channels, filters, in, out, window, groups] = d;
-  const double cin = channels / groups;
-  const double peak = gpu.kernel_peak(is_depthwise ? DType::fp32 : precision) * reached_peak;
-  return std::max(
-      2 * n * out * filters * cin * window / peak,
-      (n * (channels * in + filters * out) + filters * cin * window) * bytes / gpu.bytes_per_s);
+  const DType type = is_depthwise ? DType::fp32 : precision;
+  const bool has_own_units = gpu.peak(type) > gpu.peak(DType::fp32);
+  // Convolutions gain nothing where products keep up more of the peak.
+  const double peak =
+      has_own_units ? std::min(gpu.kernel_peak(type), gpu.peak(type)) : gpu.kernel_peak(type);
+  return std::max(streamed_s,
+                  2 * n * out * filters * channels / groups * window / (peak * reached_peak));
 }
 
 /// What is slower than peak and bandwidth allow is held up by something else: instructions to
 /// address pixels, changes of layout in the caches, waits. That grows with the clocks of all SMs,
 /// not with the matrix units, of which another GPU may have a fourteenth beside half the clocks.
 double ClassTimes::by_resources_s(double measured_s, double least_there_s, const KernelDims& dims,
-                                  const GpuRates& gpu) const {
-  const double least_here_s = least_s(dims, measured_on_, sampled_);
+                                  const GpuRates& gpu, double kernels) const {
+  const double least_here_s = least_s(dims, measured_on_, sampled_, kernels);
   if (measured_s <= least_here_s) return least_there_s * measured_s / least_here_s;
   const double fixed_s = std::min(measured_s, coefficients_.front() * 1e-6);  // however small it is
-  const double issued_s = (measured_s - fixed_s) * measured_on_.issues_per_s / gpu.issues_per_s;
+  // Both at once are a little longer than the longer one; so they are taken apart, too.
+  const double beside = std::pow(measured_s - fixed_s, rounding) - std::pow(least_here_s, rounding);
+  const double issued_s =
+      std::pow(std::max(beside, 0.0), 1 / rounding) * measured_on_.issues_per_s / gpu.issues_per_s;
   return fixed_s +
          std::pow(std::pow(least_there_s, rounding) + std::pow(issued_s, rounding), 1 / rounding);
 }
@@ -185,10 +193,10 @@ double ClassTimes::by_resources_s(double measured_s, double least_there_s, const
 KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
                             const NearbySamples& nearby) const {
   KernelTime time;
-  const double least = gpu == measured_on_ ? 0 : least_s(dims, gpu, precision_);
-  time.busy_s =
-      least > 0 ? by_resources_s(fitted_s(dims, measured_on_) * nearby.correction, least, dims, gpu)
-                : fitted_s(dims, gpu) * nearby.correction;
+  const double least = gpu == measured_on_ ? 0 : least_s(dims, gpu, precision_, nearby.kernels);
+  time.busy_s = least > 0 ? by_resources_s(fitted_s(dims, measured_on_) * nearby.correction, least,
+                                           dims, gpu, nearby.kernels)
+                          : fitted_s(dims, gpu) * nearby.correction;
   time.kernels_s = time.busy_s * nearby.overlap;
   time.kernels = nearby.kernels;
   time.scratch_bytes = nearby.scratch * image_bytes(dims, precision_);

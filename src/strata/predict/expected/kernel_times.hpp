@@ -68,18 +68,20 @@ class ClassTimes {
   /// The form's time; of a product whose rows do not begin at whole vectors, by what SMs issue.
   double fitted_s(const KernelDims& dims, const GpuRates& gpu) const;
   /// At the peak and the bandwidth of a GPU; 0 where the form carries over as it is.
-  double least_s(const KernelDims& dims, const GpuRates& gpu, DType precision) const;
+  double least_s(const KernelDims& dims, const GpuRates& gpu, DType precision,
+                 double kernels) const;
   /// What a convolution reads and writes but for its weights; 0 of other forms.
   double image_bytes(const KernelDims& dims, DType precision) const;
   /// On another GPU, of a kernel whose own limits keep it from the peak where it was measured.
   double by_resources_s(double measured_s, double least_there_s, const KernelDims& dims,
-                        const GpuRates& gpu) const;
+                        const GpuRates& gpu, double kernels) const;
 
   struct Point {
     Place place;
     double residual;  ///< log of measured over fitted
     double kernels, overlap, scratch;
   };
+  OperationClass kernel_class_;
   KernelForm form_;
   ProductPass pass_;
   DType precision_;
@@ -90,7 +92,6 @@ class ClassTimes {
   double flop_per_issue_ = 0;  // of the GPU that was measured, in the precision of the samples
   GpuRates measured_on_;
   DType sampled_;
-  bool streams_images_ = false;  // and adds up nothing: batch norm in inference
   bool takes_scratch_ = false;
   std::vector<Point> points_;
 };

@@ -286,5 +286,28 @@ TEST(KernelTimes, of_convolutions_on_another_gpu_go_by_what_holds_them_up) {
   slow.issues_per_s /= 2;
   EXPECT_NEAR(times.time(dims, slow).busy_s / here_s, 2, 0.05);
 }
+
+// An addition that spreads its second operand takes what its instructions take on a GPU with much
+// bandwidth. With a quarter of the bandwidth it is no four times slower.
+TEST(KernelTimes, of_point_wise_kernels_on_another_gpu_go_by_what_holds_them_up) {
+  constexpr double elements = 1e9;
+  const GpuRates here = round_gpu();
+  CalibratedClass one{.kernel_class = "channels.add_bias", .precision = "fp16"};
+  const double least_s = elements * 4 / here.bytes_per_s;
+  const auto seconds = [&](double slower, double bandwidth, double issues) {
+    one.coefficients = {1e-3, 4 * slower};
+    const ClassTimes times(*operation_class_named("channels.add_bias"), DType::fp16, one, here);
+    GpuRates other = here;
+    other.bytes_per_s *= bandwidth;
+    other.issues_per_s *= issues;
+    return times.time({elements}, other).busy_s / least_s;
+  };
+  EXPECT_NEAR(seconds(4, 1.0 / 4, 1), std::pow(2, 0.25) * 4, 0.02);  // both limits at once
+  EXPECT_NEAR(seconds(4, 1, 1.0 / 2), 8, 0.02);
+  EXPECT_NEAR(seconds(4, 8, 1), 4, 0.02);
+  // One that is at the bandwidth here says little of its instructions.
+  EXPECT_NEAR(seconds(1, 1.0 / 4, 1), 4, 0.01);
+  EXPECT_NEAR(seconds(1, 2, 1), 0.5, 0.01);
+}
 }  // namespace
 }  // namespace strata

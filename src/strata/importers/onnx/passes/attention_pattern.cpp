@@ -5,10 +5,12 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 // softmax(Q Kᵀ · scale + mask) V as exporters write it out: products around a softmax over the last
 // axis, with scales, masks and changes of type on the way. Q, K and V are [N, heads, T, d], or
-// without some of the leading axes. Strata's Attention wants [N, T, heads·d]: the transposes that
+// with fewer or
+// more leading axes. Strata's Attention wants [N, T, heads·d]: the transposes that
 // this takes meet those by which the file split the heads, and cancel in views.cpp.
 namespace strata::onnx {
 namespace {
@@ -210,11 +212,17 @@ class OperandWriter {
     }
     DraftId tensor = operand.tensor;
     if (operand.is_swapped) {
-      const Axes order = s.size() == 3 ? Axes{0, 2, 1} : Axes{1, 0};
+      Axes order;
+      for (std::size_t i = 0; i < s.size(); ++i) order.push_back(static_cast<std::int64_t>(i));
+      std::swap(order[s.size() - 1], order[s.size() - 2]);
       tensor = rewriter_.add(Transpose{order}, {tensor}, origin_, "swap");
     }
+    // More leading axes than one are as many sequences, which do not see one another.
     const Shape transposed = draft_.shape(tensor);
-    return transposed.size() == 3 ? tensor : reshaped(tensor, {1, transposed[0], transposed[1]});
+    Dim sequences = 1;
+    for (std::size_t i = 0; i + 2 < transposed.size(); ++i)
+      sequences = draft_.symbols.multiply(sequences, transposed[i]);
+    return reshaped(tensor, {sequences, transposed[s.size() - 2], transposed[s.size() - 1]});
   }
 
   DraftId reshaped(DraftId tensor, const Shape& shape) {
@@ -258,8 +266,8 @@ DraftId before_repetition(const Draft& draft, DraftId tensor) {
 
 std::optional<std::int64_t> heads_of(const Draft& draft, DraftId tensor) {
   const Shape& shape = draft.shape(tensor);
-  if (shape.size() < 2 || shape.size() > 4) return std::nullopt;
-  if (shape.size() < 4) return 1;
+  if (shape.size() < 2) return std::nullopt;
+  if (shape.size() != 4) return 1;
   if (!shape[1].is_number()) return std::nullopt;
   return shape[1].factor;
 }
@@ -334,7 +342,11 @@ std::optional<Match> match_at(const Draft& draft, const Uses& uses, const DraftN
   for (const DraftId tensor : {match.k.tensor, match.v.tensor}) {
     if (draft.shape(tensor).size() != rank) return std::nullopt;
     if (rank > 2 && draft.shape(tensor)[0] != draft.shape(match.q.tensor)[0]) return std::nullopt;
+    for (std::size_t i = 1; rank > 4 && i + 2 < rank; ++i) {
+      if (draft.shape(tensor)[i] != draft.shape(match.q.tensor)[i]) return std::nullopt;
+    }
   }
+  if (rank > 4 && !match.scores.masks.empty()) return std::nullopt;
   return match;
 }
 
