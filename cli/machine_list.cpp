@@ -5,6 +5,7 @@
 #include "cli/machine_command.hpp"
 #include "strata/base/csv_cell.hpp"
 #include "strata/base/units.hpp"
+#include "strata/predict/expected/evidence.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
@@ -52,6 +53,12 @@ std::string text_of(Quantity quantity, const std::optional<double>& value) {
   return value ? quantity_text(quantity, *value) : "";
 }
 
+/// Runs that expected times of the machine were held against.
+std::string checked_text(const MachineLine& line) {
+  const std::int64_t runs = all_checked_runs(line.machine->name);
+  return runs > 0 ? fmt::format("{}", runs) : "unchecked";
+}
+
 std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& style) {
   Table table({{.title = "machine"},
                {.title = "", .least_width = 12, .leaves = 2},
@@ -60,7 +67,8 @@ std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& styl
                {.title = "outermost\nmemory", .align = Align::right},
                {.title = "on chip\nlast level", .align = Align::right, .leaves = 3},
                {.title = "balance\nFLOP/byte", .align = Align::right, .leaves = 4},
-               {.title = "evidence", .leaves = 1}});
+               {.title = "evidence", .leaves = 1},
+               {.title = "checked\nruns", .align = Align::right, .leaves = 2}});
   for (const MachineLine& line : lines) {
     table.add_row({line.machine->name, line.machine->title,
                    text_of(Quantity::flop_per_s, line.fp32_flop_per_s),
@@ -68,7 +76,7 @@ std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& styl
                    text_of(Quantity::bytes_per_s, line.bandwidth_bytes_per_s),
                    line.on_chip_bytes ? format_capacity(*line.on_chip_bytes) : "",
                    line.balance ? fmt::format("{:.1f}", *line.balance) : "",
-                   std::string(evidence_name(*line.machine))});
+                   std::string(evidence_name(*line.machine)), checked_text(line)});
   }
   return table.to_text(style);
 }
@@ -86,22 +94,24 @@ Json machine_item(const MachineLine& line) {
   add("bandwidth_bytes_per_s", line.bandwidth_bytes_per_s);
   add("on_chip_bytes", line.on_chip_bytes);
   add("balance_flop_per_byte", line.balance);
+  item["checked_runs"] = all_checked_runs(line.machine->name);
   return item;
 }
 
 std::string to_csv(const std::vector<MachineLine>& lines) {
   std::string text =
       "name,title,kind,evidence,fp32_vector_flop_per_s,half_matrix_flop_per_s,"
-      "bandwidth_bytes_per_s,on_chip_bytes,balance_flop_per_byte\n";
+      "bandwidth_bytes_per_s,on_chip_bytes,balance_flop_per_byte,checked_runs\n";
   const auto cell = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : "";
   };
   for (const MachineLine& line : lines) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(line.machine->name),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_cell(line.machine->name),
                         csv_cell(line.machine->title), csv_cell(line.machine->kind),
                         evidence_name(*line.machine), cell(line.fp32_flop_per_s),
                         cell(line.bf16_matrix_flop_per_s), cell(line.bandwidth_bytes_per_s),
-                        cell(line.on_chip_bytes), cell(line.balance));
+                        cell(line.on_chip_bytes), cell(line.balance),
+                        all_checked_runs(line.machine->name));
   }
   return text;
 }

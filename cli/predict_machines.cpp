@@ -129,15 +129,25 @@ const MachineAnswer* cheapest_of(std::span<const MachineAnswer> answers) {
   return cheapest;
 }
 
+/// What a reader has to know of the winner.
+std::string_view caveat_of(const MachineAnswer& one) {
+  if (!one.summary.expected) return " (the limit)";
+  return one.summary.expected->checked.runs == 0 ? " (unchecked)" : "";
+}
+
+/// "checked", where somebody has held expected times of the machine against runs.
+std::string_view checked_text(const ExpectedTime& expected) {
+  return expected.checked.runs > 0 ? "checked" : "unchecked";
+}
+
 std::string best_text(std::span<const MachineAnswer> answers) {
   const MachineAnswer* fastest = fastest_of(answers);
   if (fastest == nullptr) return "no machine has the memory for it\n";
-  std::string text =
-      fmt::format("fastest: {}, {}{}", printable(fastest->machine), format_time(fastest->time_s()),
-                  fastest->summary.expected ? "" : " (the limit)");
+  std::string text = fmt::format("fastest: {}, {}{}", printable(fastest->machine),
+                                 format_time(fastest->time_s()), caveat_of(*fastest));
   if (const MachineAnswer* cheapest = cheapest_of(answers)) {
-    text += fmt::format("   cheapest: {}, {} per million samples", printable(cheapest->machine),
-                        cost_text(*cheapest));
+    text += fmt::format("   cheapest: {}, {} per million samples{}", printable(cheapest->machine),
+                        cost_text(*cheapest), caveat_of(*cheapest));
   }
   return text + '\n';
 }
@@ -182,7 +192,7 @@ std::string answers_table(const std::vector<MachineAnswer>& answers, const TextS
          format_capacity(static_cast<double>(one.summary.needed_memory_bytes())),
          one.summary.fits_device() ? "yes" : "no", cost_text(one),
          energy ? small_text(*energy) : "",
-         expected ? fmt::format("{}", name_of(expected->calibration))
+         expected ? fmt::format("{}, {}", name_of(expected->calibration), checked_text(*expected))
                   : printable(one.summary.no_expected_reason)});
   }
   return table.to_text(style);
@@ -214,6 +224,7 @@ Json answer_json(const MachineAnswer& one) {
     json["expected"] = {{"time_s", expected->time_s},
                         {"interval_s", {expected->low_s, expected->high_s}},
                         {"calibration", name_of(expected->calibration)},
+                        {"evidence", evidence_json(expected->checked)},
                         {"host", dispatch_host_json(expected->host)}};
     json["samples_per_s"] = one.samples_per_s();
   }

@@ -19,7 +19,7 @@ export function expectedCards(document: ProfileDocument, expected: ExpectedTime)
     {
       label: "expected",
       value: format(expected.time_s, "s"),
-      detail: `90 % interval ${interval(expected)}, ${expected.framework}`,
+      detail: `90 % interval ${interval(expected)}, ${expected.framework}${expected.evidence ? `; ${expected.evidence.text}` : ""}`,
     },
     { label: "samples per second", value: format(expected.samples_per_s, "count"), detail: `expected; kernels ${from} ${expected.calibrated_on}` },
     {

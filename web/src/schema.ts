@@ -118,6 +118,7 @@ export interface ExpectedTime {
   lost_to: { to: string; time_s: number }[];
   calibration: string;
   calibrated_on: string;
+  evidence?: { text: string; runs: number };
   host?: { calibration: string; title: string; slower: number }; // that dispatches
   memory_bytes: number;
   fits: boolean | null;

@@ -95,6 +95,10 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
   if (!is_gpu && request.framework != "strata")
     return fmt::format("expected times of {} are of GPUs, and {} is a cpu", request.framework,
                        machine.name);
+  const bool is_nvidia = machine.vendor.empty() || machine.vendor == "NVIDIA";
+  if (is_gpu && !is_nvidia && nearest_calibration(machine, request.framework) == nullptr)
+    return fmt::format("there is no calibration of {} on a GPU of {}", request.framework,
+                       machine.vendor);
   if (nearest_calibration(machine, request.framework) == nullptr)
     return fmt::format(
         "there is no calibration of {} on {}; strata machine measure --device {} --calibrate makes "
@@ -128,13 +132,23 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
       host_slower_(request.host.slower),
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
-      times_(calibration, measured_on, gpu_rates(machine), framework_.fp16_as_fp32) {}
+      times_(calibration, measured_on, gpu_rates(machine), framework_.fp16_as_fp32) {
+  // Of a calibration of one's own nobody knows how well it does.
+  const auto& shipped = shipped_calibrations();
+  if (std::none_of(shipped.begin(), shipped.end(),
+                   [&](const Calibration& one) { return &one == &calibration; }))
+    return;
+  for (const CheckedPass pass :
+       {CheckedPass::training, CheckedPass::inference, CheckedPass::parallel})
+    checked_[static_cast<std::size_t>(pass)] = checked_runs(machine, framework_.name, pass);
+}
 
 double ExpectedTimes::widening() const { return widening_for(use_, framework_, calibration_); }
 
 ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
   ExpectedTimes other = *this;
   other.times_ = times_.on(gpu_rates(changed));
+  other.checked_ = {};
   return other;
 }
 
@@ -183,6 +197,7 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
   ExpectedTime time = expected_time(program, framework_, operations, options_, *numbers_, times_);
   name_layers(time, program);
   time.calibration = use_;
+  time.checked = checked(whole.inference ? CheckedPass::inference : CheckedPass::training);
   time.host = {numbers_->name, numbers_->host, host_slower_};
   widen(time, widening());
   return time;

@@ -4,8 +4,10 @@
 #include "strata/api/host.hpp"
 #include "strata/api/model.hpp"
 #include "strata/machine/machine.hpp"
+#include "strata/predict/expected/evidence.hpp"
 #include "strata/predict/expected/expected.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -83,6 +85,10 @@ class ExpectedTimes {
     return program.memory_bytes(calibration_, times_);
   }
 
+  /// That expected times of the machine were held against.
+  const CheckedRuns& checked(CheckedPass pass) const {
+    return checked_[static_cast<std::size_t>(pass)];
+  }
   const Framework& framework() const { return framework_; }
   const FrameworkOptions& options() const { return options_; }
   const Calibration& calibration() const { return *numbers_; }  ///< without samples
@@ -107,6 +113,7 @@ class ExpectedTimes {
   double host_slower_ = 1;
   CalibrationUse use_;
   KernelTimes times_;
+  std::array<CheckedRuns, 3> checked_;  // by CheckedPass
 };
 
 }  // namespace strata

@@ -157,6 +157,7 @@ ExpectedIteration iteration_of_expected(const ExpectedTime& time, double samples
                               .calibration = std::string(name_of(time.calibration)),
                               .calibrated_on = time.calibrated_on,
                               .host = time.host,
+                              .checked = time.checked,
                               .time_s = time.time_s,
                               .low_s = time.low_s,
                               .high_s = time.high_s,

@@ -62,6 +62,7 @@ ParallelContext context_of(const Graph& graph, const Cluster& cluster, const Bou
   context.framework = times.framework().name;
   context.calibrated_on = times.calibration().machine;
   context.calibration = times.use();
+  context.checked = times.checked(CheckedPass::parallel);
   context.optimizer = request.training.optimizer;
   context.master_weights = request.training.master_weights;
   for (const Parameter& parameter : graph.symbols.parameters())

@@ -31,6 +31,9 @@ std::span<const EmbeddedFile> embedded_truths();
 /// data/truth/parallel/*.json: the same on many devices.
 std::span<const EmbeddedFile> embedded_parallel_truths();
 
+/// data/evidence/*.json: how far expected times were off where somebody looked.
+std::span<const EmbeddedFile> embedded_evidence();
+
 /// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
 std::span<const EmbeddedFile> embedded_metrics();
 

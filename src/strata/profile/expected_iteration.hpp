@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/checked_runs.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +42,7 @@ struct ExpectedIteration {
   std::string calibration;    ///< calibrated, transferred
   std::string calibrated_on;  ///< machine of the calibration
   DispatchHost host = {};
+  CheckedRuns checked = {};  ///< that expected times of this machine were held against
   double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the two
   double busy_s = 0;                         ///< while at least one kernel runs
   double host_s = 0;                         ///< that the host takes to dispatch everything

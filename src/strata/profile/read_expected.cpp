@@ -42,6 +42,17 @@ DispatchHost host_from(const ExpectedJson& json, const std::string& place) {
           object.positive("slower")};
 }
 
+CheckedRuns checked_from(const ExpectedJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  CheckedRuns checked;
+  checked.runs = object.maybe_count("runs").value_or(0);
+  checked.networks = object.maybe_count("networks").value_or(0);
+  checked.median_error = object.maybe_not_negative("median_error").value_or(0);
+  checked.inside = object.maybe_not_negative("inside").value_or(0);
+  if (object.find("source") != nullptr) checked.source = expected_text(object, "source");
+  return checked;
+}
+
 void read_interval(ObjectReader& object, ExpectedIteration& expected) {
   const std::vector<double> ends = object.list("interval_s", 2, expected_number);
   if (ends.size() != 2 || ends[0] > expected.time_s || ends[1] < expected.time_s)
@@ -60,6 +71,8 @@ ExpectedIteration read_expected_iteration(const ExpectedJson& json, const std::s
   expected.calibrated_on = expected_text(object, "calibrated_on");
   if (const ExpectedJson* host = object.find("host"))
     expected.host = host_from(*host, object.place_of("host"));
+  if (const ExpectedJson* evidence = object.find("evidence"))
+    expected.checked = checked_from(*evidence, object.place_of("evidence"));
   expected.time_s = object.positive("time_s");
   read_interval(object, expected);
   expected.busy_s = number_of(object, "busy_s");

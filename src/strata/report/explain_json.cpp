@@ -46,6 +46,7 @@ ExplainJson expected_iteration_json(const std::optional<ExpectedIteration>& expe
           {"launches", expected->launches > 0 ? ExplainJson(expected->launches) : ExplainJson()},
           {"calibration", expected->calibration},
           {"calibrated_on", expected->calibrated_on},
+          {"evidence", evidence_json(expected->checked)},
           {"host", dispatch_host_json(expected->host)},
           {"arithmetic_s", expected->arithmetic_s},
           {"lost_to", std::move(lost)}};

@@ -7,6 +7,9 @@
 
 namespace strata {
 
+/// Runs that an expected time's machine was held against.
+nlohmann::ordered_json evidence_json(const CheckedRuns& checked);
+
 /// Whose dispatch times an expected time is made of.
 nlohmann::ordered_json dispatch_host_json(const DispatchHost& host);
 

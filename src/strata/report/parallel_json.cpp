@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/parallel_json.hpp"
 
+#include "strata/report/json_host.hpp"
 #include "strata/report/parallel_timeline.hpp"
 
 #include <nlohmann/json.hpp>
@@ -114,6 +115,7 @@ void add_training_setup(JsonText& text, const ParallelContext& context) {
   text.add("framework", context.framework);
   text.add("calibration", name_of(context.calibration));
   text.add("calibrated_on", context.calibrated_on);
+  text.add("evidence", evidence_json(context.checked));
 }
 
 ParallelJson speed_json(const ParallelSummary& summary) {

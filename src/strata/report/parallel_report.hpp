@@ -19,6 +19,7 @@ namespace strata {
 struct ParallelContext {
   std::string network, title, cluster, machine_title, dtype, framework, calibrated_on;
   CalibrationUse calibration = CalibrationUse::calibrated;
+  CheckedRuns checked;  ///< training on several of such devices
   Optimizer optimizer = Optimizer::momentum;
   bool master_weights = false;
   bool is_autocast = false;  ///< the data type is that of the products then

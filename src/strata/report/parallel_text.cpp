@@ -117,6 +117,7 @@ std::string to_text(const ParallelSummary& summary, const TextStyle& style) {
       fmt::format("({} to {})   {}   {}, {} from {}", format_time(result.low_s),
                   format_time(result.high_s), rate_text(context, result.time_s), context.framework,
                   name_of(context.calibration), context.calibrated_on));
+  text += parallel_fact("evidence", "", text_of(context.checked));
   text += parallel_fact("limit", format_time(summary.limit_s),
                         "perfect kernels, full link rates, nothing waits");
   text += training_lines(context.terms, summary.pace());

@@ -87,6 +87,7 @@ Json expected_json(const PredictionSummary& summary) {
                {"largest_batch", summary.largest_batch ? Json(*summary.largest_batch) : Json()},
                {"calibration", name_of(expected.calibration)},
                {"calibrated_on", expected.calibrated_on},
+               {"evidence", evidence_json(expected.checked)},
                {"host", dispatch_host_json(expected.host)},
                {"arithmetic_s", expected.arithmetic_s}};
   Json& lost = json["lost_to"] = Json::array();

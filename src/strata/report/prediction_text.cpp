@@ -112,6 +112,7 @@ std::string expected_facts(const PredictionSummary& summary) {
           expected.framework, name_of(expected.calibration),
           fmt::format("{} {}{}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
                       expected.calibrated_on, other_calibration_text(expected.framework))));
+  text += fact("evidence", "", text_of(expected.checked));
   text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
                lost_text(*summary.profile.expected));
   if (expected.is_host_bound())

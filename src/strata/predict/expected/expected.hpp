@@ -59,6 +59,7 @@ struct ExpectedTime {
   std::string calibrated_on;  ///< machine of the calibration
   CalibrationUse calibration = CalibrationUse::calibrated;
   DispatchHost host;
+  CheckedRuns checked;
   double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the two
   double busy_s = 0;                         ///< while at least one kernel runs
   double kernels_s = 0;                      ///< all kernels added up
