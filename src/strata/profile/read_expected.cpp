@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace strata {
@@ -45,8 +46,13 @@ DispatchHost host_from(const ExpectedJson& json, const std::string& place) {
 CheckedRuns checked_from(const ExpectedJson& json, const std::string& place) {
   ObjectReader object(json, place);
   CheckedRuns checked;
-  checked.runs = object.maybe_count("runs").value_or(0);
-  checked.networks = object.maybe_count("networks").value_or(0);
+  constexpr double most_runs = 1e12;
+  const auto count = [&](const char* key) {
+    return static_cast<std::int64_t>(
+        std::min(object.maybe_not_negative(key).value_or(0), most_runs));
+  };
+  checked.runs = count("runs");
+  checked.networks = count("networks");
   checked.median_error = object.maybe_not_negative("median_error").value_or(0);
   checked.inside = object.maybe_not_negative("inside").value_or(0);
   if (object.find("source") != nullptr) checked.source = expected_text(object, "source");
