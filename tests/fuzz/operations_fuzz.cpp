@@ -4,8 +4,12 @@
 // -dict=tests/fuzz/operations.dict FOUND tests/fuzz/corpus/operations
 #include "strata/framework/framework.hpp"
 #include "strata/framework/operations.hpp"
+#include "strata/machine/calibration.hpp"
+#include "strata/machine/load_machine.hpp"
 #include "strata/operations/read_recording.hpp"
 #include "strata/predict/expected/allocated_memory.hpp"
+#include "strata/predict/expected/gpu_rates.hpp"
+#include "strata/predict/expected/kernel_list.hpp"
 #include "strata/training/program.hpp"
 #include "tests/fuzz/any_file.hpp"
 
@@ -19,8 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Program program = make_program(bound, {.unroll_recurrent = false});
     if (!problems_of(program).empty()) __builtin_trap();
     const Framework& framework = framework_named("pytorch-eager");
-    operations_of(program, framework, {}, Optimizer::momentum);
-    allocated_memory_bytes(program, framework, {});
+    const FrameworkOperations operations =
+        operations_of(program, framework, {}, Optimizer::momentum);
+    static const GpuRates h200 = gpu_rates(load_machine("h200"));
+    static const KernelTimes times(*find_calibration("h200", framework.name), h200, h200);
+    allocated_memory_bytes(program, framework, {}, operations,
+                           KernelList(operations, times).times_on(times));
   } catch (const Error& error) {
     if (!fuzz::is_the_files_fault(error)) throw;
   }

@@ -175,7 +175,7 @@ const ExpectedProgram::ByCalibration& ExpectedProgram::by(const Calibration& cal
     std::vector<std::int64_t> bytes = allocated_bytes_;
     add_scratch(bytes, operations_, kernels.times_on(times));
     const std::int64_t most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
-    found = std::make_unique<ByCalibration>(std::move(kernels), most);
+    found = std::make_unique<ByCalibration>(ByCalibration{std::move(kernels), most});
   }
   return *found;
 }

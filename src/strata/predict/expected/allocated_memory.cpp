@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/expected/allocated_memory.hpp"
 
+#include "strata/base/checked.hpp"
 #include "strata/framework/kernel_dims.hpp"
 #include "strata/framework/tensor_types.hpp"
 #include "strata/predict/expected/recorded_memory.hpp"
@@ -247,8 +248,13 @@ void add_scratch(std::vector<std::int64_t>& bytes_at_steps, const FrameworkOpera
     double& at_step = most[operations.operations[i].step];
     at_step = std::max(at_step, kernels[i].scratch_bytes);
   }
-  for (std::size_t step = 0; step < most.size(); ++step)
-    bytes_at_steps[step] += static_cast<std::int64_t>(most[step]);
+  constexpr double most_bytes = 1e18;  // of a network that no machine runs
+  for (std::size_t step = 0; step < most.size(); ++step) {
+    if (most[step] > 0)
+      bytes_at_steps[step] = (Count(bytes_at_steps[step]) +
+                              static_cast<std::int64_t>(std::min(most[step], most_bytes)))
+                                 .value();
+  }
 }
 
 std::int64_t allocated_memory_bytes(const Program& program, const Framework& framework,

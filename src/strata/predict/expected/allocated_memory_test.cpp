@@ -68,6 +68,8 @@ TEST(AllocatedMemory, has_the_scratch_memory_of_the_kernel_that_takes_most) {
   std::vector<std::int64_t> bytes = {1000, 2000, 3000};
   add_scratch(bytes, operations, kernels);
   EXPECT_EQ(bytes, (std::vector<std::int64_t>{1010, 2000, 3300}));
+  add_scratch(bytes, operations, std::vector<KernelTime>(3, {.scratch_bytes = 1e300}));
+  EXPECT_GT(bytes[0], std::int64_t{1} << 59);
 }
 
 TEST(AllocatedMemory, grows_by_the_states_of_the_optimizer) {
