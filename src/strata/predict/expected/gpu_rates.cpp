@@ -68,12 +68,12 @@ std::optional<double> fp32_flop_per_joule(const Machine& machine) {
   return std::nullopt;
 }
 
-/// Of its peak, in 16 bits, on the GPU that the calibrations that ship were measured on (machine
-/// h200): their fits are relative to it. A machine that does not say what lasts is taken to be like
-/// it.
+/// The machine h200 keeps up this share of its peak in 16 bits. The calibrations that ship were
+/// measured on it, and their fits are relative to it; a machine that does not say what lasts is
+/// taken to be like it.
 constexpr double lasting_here = 0.79;
 
-/// What kernels of matrix units reach, beside the same on that GPU.
+/// Kernels of matrix units reach so much, beside what they reach on that GPU.
 double lasting_peak(const Machine& machine, DType dtype, double peak) {
   const Peak* found = find_peak(machine, dtype, ComputeUnit::matrix);
   if (found == nullptr || !found->lasting || found->flop_per_s.value != peak) return peak;
