@@ -53,6 +53,22 @@ inline constexpr Flag machine_framework_flag{
 inline constexpr Flag machine_only_flag{
     .name = "only", .value = "TEXT", .help = "--calibrate: only cases with TEXT in their names."};
 
+inline constexpr Flag machine_from_flag{
+    .name = "from",
+    .value = "FILE",
+    .help = "fit MACHINE: a table of kernels (.csv, .csv.gz) or a truth set; may be repeated.",
+    .offer = Offer::file,
+    .repeats = true};
+inline constexpr Flag machine_source_flag{
+    .name = "source", .value = "TEXT", .help = "fit MACHINE: where the tables are from."};
+inline constexpr Flag machine_date_flag{
+    .name = "date", .value = "DATE", .help = "fit MACHINE: of the tables and runs."};
+inline constexpr Flag machine_measured_on_flag{
+    .name = "measured-on",
+    .value = "MACHINE",
+    .help = "fit MACHINE: the machine of the tables, if it is another card of the same chip.",
+    .offer = Offer::machine};
+
 struct MachineSubcommand {
   std::string_view name;
   std::size_t least_machines = 0;

@@ -26,23 +26,31 @@ bool may_transfer(const Calibration& calibration, const Machine& machine) {
   return vendor->second.empty() || vendor->second == machine.vendor;
 }
 
-/// Of the machine itself, or of another GPU in the same framework, or in the one whose calibration
-/// the framework uses. Nothing is transferred to CPUs, which differ more.
-const Calibration* nearest_calibration(const Machine& machine, const std::string& name) {
-  const std::string& framework = framework_named(name).calibration;
-  if (const Calibration* kept = kept_calibration(machine.name, framework)) return kept;
-  if (const Calibration* own = find_calibration(machine.name, framework)) return own;
-  if (machine.kind != "gpu") return nullptr;
-  for (const Calibration& one : shipped_calibrations()) {
-    if (one.framework == framework && may_transfer(one, machine)) return &one;
-  }
-  return nullptr;
+CalibrationSources with_base(const Calibration& calibration) {
+  const Calibration* base = base_of(calibration);
+  return base == nullptr ? CalibrationSources{&calibration, nullptr}
+                         : CalibrationSources{base, &calibration};
 }
 
-const Calibration& usable_calibration(const Machine& machine, const ExpectedRequest& request) {
+/// Of the machine itself, or of another GPU in the same framework, or in the one whose calibration
+/// the framework uses. Nothing is transferred to CPUs, which differ more.
+CalibrationSources sources_for(const Machine& machine, const std::string& name) {
+  const std::string& framework = framework_named(name).calibration;
+  if (const Calibration* kept = kept_calibration(machine.name, framework)) return with_base(*kept);
+  if (const Calibration* own = find_calibration(machine.name, framework)) return {own, nullptr};
+  if (machine.kind != "gpu") return {};
+  if (const Calibration* transfer = find_transfer(machine.name, framework))
+    return with_base(*transfer);
+  for (const Calibration& one : shipped_calibrations()) {
+    if (one.framework == framework && may_transfer(one, machine)) return {&one, nullptr};
+  }
+  return {};
+}
+
+CalibrationSources usable_sources(const Machine& machine, const ExpectedRequest& request) {
   if (const auto reason = ExpectedTimes::reason_against(machine, request))
     fail(ErrorKind::unsupported, "{}", *reason);
-  return *nearest_calibration(machine, request.framework);
+  return sources_for(machine, request.framework);
 }
 
 /// The calibration without samples, with the times of the host that dispatches.
@@ -70,11 +78,16 @@ void widen(Time& time, double by) {
   time.high_s = time.time_s * std::exp(std::hypot(high, by));
 }
 
-/// By what the calibration does not know: kernels of another GPU, or of another framework.
-double widening_for(CalibrationUse use, const Framework& framework,
-                    const Calibration& calibration) {
-  const double other_gpu = use == CalibrationUse::transferred ? transferred : 0;
-  return std::hypot(other_gpu, framework.sigma * calibration.interval_factor);
+/// What networks in the framework said of the machine; null: none ran.
+const NetworkFactors* networks_of(const Calibration* transfer, const Framework& framework,
+                                  RunKind run) {
+  if (transfer == nullptr) return nullptr;
+  for (const NetworkFactors& one : transfer->networks) {
+    if (one.framework == framework.name && one.is_inference == run.is_inference &&
+        one.in_16_bits == run.in_16_bits)
+      return &one;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -96,10 +109,10 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
     return fmt::format("expected times of {} are of GPUs, and {} is a cpu", request.framework,
                        machine.name);
   const bool is_nvidia = machine.vendor.empty() || machine.vendor == "NVIDIA";
-  if (is_gpu && !is_nvidia && nearest_calibration(machine, request.framework) == nullptr)
+  if (is_gpu && !is_nvidia && sources_for(machine, request.framework).calibration == nullptr)
     return fmt::format("there is no calibration of {} on a GPU of {}", request.framework,
                        machine.vendor);
-  if (nearest_calibration(machine, request.framework) == nullptr)
+  if (sources_for(machine, request.framework).calibration == nullptr)
     return fmt::format(
         "there is no calibration of {} on {}; strata machine measure --device {} --calibrate makes "
         "one on that computer",
@@ -113,11 +126,21 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
 }
 
 ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request)
-    : ExpectedTimes(machine, request, usable_calibration(machine, request)) {}
+    : ExpectedTimes(machine, request, usable_sources(machine, request)) {}
+
+ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                             const CalibrationSources& sources)
+    : ExpectedTimes(machine, request, *sources.calibration,
+                    rates_measured_on(*sources.calibration)) {
+  if (sources.transfer == nullptr) return;
+  use_ = CalibrationUse::corrected;
+  transfer_ = sources.transfer;
+  times_ = times_.corrected_by(*transfer_, rates_measured_on(*transfer_), framework_);
+}
 
 ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
                              const Calibration& calibration)
-    : ExpectedTimes(machine, request, calibration, rates_measured_on(calibration)) {}
+    : ExpectedTimes(machine, request, with_base(calibration)) {}
 
 ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
                              const Calibration& calibration, const Machine& measured_on)
@@ -143,7 +166,15 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
     checked_[static_cast<std::size_t>(pass)] = checked_runs(machine, framework_.name, pass);
 }
 
-double ExpectedTimes::widening() const { return widening_for(use_, framework_, calibration_); }
+/// By what the calibration does not know: kernels of another GPU, or of another framework.
+double ExpectedTimes::widening(RunKind run) const {
+  const double other_framework = framework_.sigma * calibration_.interval_factor;
+  if (use_ == CalibrationUse::calibrated) return other_framework;
+  // Found with the framework's own width on top.
+  if (const NetworkFactors* networks = networks_of(transfer_, framework_, run))
+    return std::hypot(networks->widening, other_framework);
+  return std::hypot(transferred, other_framework);
+}
 
 ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
   ExpectedTimes other = *this;
@@ -184,11 +215,21 @@ ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
   ExpectedTotals totals =
       expected_totals(program.framework(), program.operations(),
                       program.kernels(calibration_, times_), program.options(), *numbers_, times_);
-  widen(totals, widening());
+  widen(totals, widening(program.operations().run));
   return totals;
 }
 
 ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& training) const {
+  return expected_of(bound, training, true);
+}
+
+ExpectedTime ExpectedTimes::without_widening(const BoundGraph& bound,
+                                             const TrainingOptions& training) const {
+  return expected_of(bound, training, false);
+}
+
+ExpectedTime ExpectedTimes::expected_of(const BoundGraph& bound, const TrainingOptions& training,
+                                        bool is_widened) const {
   TrainingOptions whole = training;
   whole.unroll_recurrent = false;
   const Program program = make_program(bound, whole);
@@ -199,7 +240,7 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
   time.calibration = use_;
   time.checked = checked(whole.inference ? CheckedPass::inference : CheckedPass::training);
   time.host = {numbers_->name, numbers_->host, host_slower_};
-  widen(time, widening());
+  if (is_widened) widen(time, widening(operations.run));
   return time;
 }
 

@@ -61,6 +61,12 @@ class ExpectedProgram {
   mutable std::map<const Calibration*, std::unique_ptr<const ByCalibration>> by_calibration_;
 };
 
+/// What kernel times of a machine are made of.
+struct CalibrationSources {
+  const Calibration* calibration = nullptr;  ///< of the machine itself, or of another GPU
+  const Calibration* transfer = nullptr;     ///< what is known of the machine beside; null: nothing
+};
+
 /// Expected times on one machine: made once, asked for many networks and batches.
 class ExpectedTimes {
  public:
@@ -79,6 +85,8 @@ class ExpectedTimes {
                                                    const ExpectedRequest& request);
 
   ExpectedTime of(const BoundGraph& bound, const TrainingOptions& training) const;
+  /// With the interval that the calibration alone makes, as if it were of this machine.
+  ExpectedTime without_widening(const BoundGraph& bound, const TrainingOptions& training) const;
   /// The same iteration and interval without its parts, in a fraction of the time.
   ExpectedTotals totals(const ExpectedProgram& program) const;
   std::int64_t memory_bytes(const ExpectedProgram& program) const {
@@ -94,8 +102,9 @@ class ExpectedTimes {
   const Calibration& calibration() const { return *numbers_; }  ///< without samples
   const KernelTimes& kernel_times() const { return times_; }
   CalibrationUse use() const { return use_; }
-  /// How much wider the interval is than the calibration alone makes it, in logarithms.
-  double widening() const;
+  /// How much wider the interval of such a run is than the calibration alone makes it, in
+  /// logarithms.
+  double widening(RunKind run) const;
 
   /// The same machine with other numbers: shares what was made of the calibration.
   ExpectedTimes on(const Machine& changed) const;
@@ -104,6 +113,10 @@ class ExpectedTimes {
 
  private:
   ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                const CalibrationSources& sources);
+  ExpectedTime expected_of(const BoundGraph& bound, const TrainingOptions& training,
+                           bool is_widened) const;
+  ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
                 const Calibration& calibration, const GpuRates& measured_on);
 
   const Framework& framework_;
@@ -111,6 +124,7 @@ class ExpectedTimes {
   const Calibration& calibration_;
   std::shared_ptr<const Calibration> numbers_;  // without samples, with the times of the host
   double host_slower_ = 1;
+  const Calibration* transfer_ = nullptr;  // what is known of the machine beside the calibration
   CalibrationUse use_;
   KernelTimes times_;
   std::array<CheckedRuns, 3> checked_;  // by CheckedPass

@@ -173,7 +173,10 @@ TEST(ExpectedTime, says_on_which_gpu_its_kernels_were_measured) {
   EXPECT_EQ(own.calibrated_on, "h200");
   EXPECT_EQ(own.framework, "pytorch-eager");
   EXPECT_TRUE(own.unknown_operators.empty());
-  const ExpectedTime other = expected_of(one, 32, {}, "a100-80gb");
+  const ExpectedTime known = expected_of(one, 32, {}, "a100-80gb");
+  EXPECT_EQ(known.calibration, CalibrationUse::corrected);
+  EXPECT_EQ(known.calibrated_on, "h200");
+  const ExpectedTime other = expected_of(one, 32, {}, "a10g");
   EXPECT_EQ(other.calibration, CalibrationUse::transferred);
   EXPECT_EQ(other.calibrated_on, "h200");
   EXPECT_GT(other.busy_s, own.busy_s);

@@ -144,13 +144,15 @@ ParallelModel::ParallelModel(const Graph& graph, const Cluster& cluster,
   check_request(request);
   times_ = std::make_unique<ExpectedTimes>(cluster.machine, expected_on(cluster.machine, request));
   bound_ = bind_model(graph, request.sizes);
-  engine_ = RankEngine{.framework = &times_->framework(),
-                       .options = times_->options(),
-                       .calibration = &times_->calibration(),
-                       .times = &times_->kernel_times(),
-                       .training = request.training,
-                       .dtype = request.sizes.dtype,
-                       .sigma = times_->widening()};
+  const bool in_16_bits = times_->options().autocast || bytes_per_element(main_dtype(bound_)) == 2;
+  engine_ =
+      RankEngine{.framework = &times_->framework(),
+                 .options = times_->options(),
+                 .calibration = &times_->calibration(),
+                 .times = &times_->kernel_times(),
+                 .training = request.training,
+                 .dtype = request.sizes.dtype,
+                 .sigma = times_->widening({.is_inference = false, .in_16_bits = in_16_bits})};
   context_ = context_of(graph, cluster, bound_, request, *times_);
   planner_ = std::make_unique<StrategyPlanner>(graph, cluster, engine_, bound_.binding);
 }

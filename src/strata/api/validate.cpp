@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/validate.hpp"
 
+#include "strata/api/fit_transfer.hpp"
 #include "strata/api/leave_one_out.hpp"
+#include "strata/base/byte_source.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/object_reader.hpp"
+#include "strata/importers/network/network.hpp"
 #include "strata/importers/text_file.hpp"
 #include "strata/machine/load_machine.hpp"
 
@@ -61,10 +64,40 @@ ModelSizes sizes_of(const MeasuredRun& run) {
   return sizes;
 }
 
-void predict_run(ValidatedRun& to, const Machine& machine, const std::string& framework) {
-  const MeasuredRun& run = to.measured;
-  const Graph graph = load_model(run.model);
-  const BoundGraph bound = bind_model(graph, sizes_of(run));
+/// `left_out`: factors of the machine that have not seen the network; null: none was fitted to it.
+void predict_run(ValidatedRun& to, const Machine& machine, const std::string& framework,
+                 const Calibration* left_out) {
+  const AskedRun asked(to.measured, framework);
+  const ExpectedTimes times = left_out == nullptr
+                                  ? ExpectedTimes(machine, asked.request)
+                                  : ExpectedTimes(machine, asked.request, *left_out);
+  to.expected = times.of(asked.bound, asked.training);
+  TrainingOptions training = asked.training;
+  training.unroll_recurrent = false;
+  const ExpectedProgram program(make_program(asked.bound, training), asked.request,
+                                training.optimizer);
+  for (const double slower : tried_hosts())
+    to.by_host.push_back(times.by({.name = {}, .of = nullptr, .slower = slower}).totals(program));
+}
+
+constexpr std::string_view shipped_networks = "networks/";
+
+/// A network of published runs that ships, or as load_model takes it.
+Graph load_truth_model(const std::string& model) {
+  if (model.starts_with(shipped_networks)) {
+    const std::string file = model.substr(shipped_networks.size()) + ".json";
+    for (const EmbeddedFile& one : embedded_truth_networks()) {
+      if (one.name == file)
+        return read_network(whole_text(*plain_source(text_source(one.text))), file);
+    }
+  }
+  return load_model(model);
+}
+
+}  // namespace
+
+AskedRun::AskedRun(const MeasuredRun& run, const std::string& framework)
+    : graph(load_truth_model(run.model)), bound(bind_model(graph, sizes_of(run))) {
   if (run.parameters > 0) {
     const std::int64_t parameters = parameters_of(bound);
     if (std::fabs(static_cast<double>(parameters - run.parameters)) >
@@ -72,24 +105,14 @@ void predict_run(ValidatedRun& to, const Machine& machine, const std::string& fr
       fail(ErrorKind::input, "has {} parameters, and the network that ran {}", parameters,
            run.parameters);
   }
-  ExpectedRequest request;
   request.framework = framework;
   request.options.attention = run.attention;
   request.options.channels_last = run.channels_last;
   if (run.precision == "amp-bf16") request.options.autocast = DType::bf16;
   if (run.precision == "amp-fp16") request.options.autocast = DType::fp16;
-  TrainingOptions training;
   training.inference = run.passes == MeasuredPasses::inference;
   if (run.passes == MeasuredPasses::gradients) training.optimizer = Optimizer::none;
-  const ExpectedTimes times(machine, request);
-  to.expected = times.of(bound, training);
-  training.unroll_recurrent = false;
-  const ExpectedProgram program(make_program(bound, training), request, training.optimizer);
-  for (const double slower : tried_hosts())
-    to.by_host.push_back(times.by({.name = {}, .of = nullptr, .slower = slower}).totals(program));
 }
-
-}  // namespace
 
 TruthSet read_truth(std::string_view json_text) {
   const TruthJson json = TruthJson::parse(json_text, nullptr, false);
@@ -143,11 +166,14 @@ std::vector<ValidatedRun> validate(const TruthSet& truth,
     if (!machines.contains(run.machine))
       machines.emplace(run.machine, load_recorded_machine(run.machine));
   }
+  LeftOutTransfers left_out;
   std::vector<ValidatedRun> runs;
   for (const MeasuredRun& measured : truth.runs) {
     ValidatedRun run{measured, {}, {}, {}};
     try {
-      predict_run(run, machines.at(measured.machine), truth.framework);
+      const Machine& machine = machines.at(measured.machine);
+      predict_run(run, machine, truth.framework,
+                  left_out.without_network_of(measured, truth, machine));
     } catch (const Error& error) {
       run.left_out = error.what();
     }

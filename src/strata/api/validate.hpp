@@ -17,7 +17,7 @@ enum class MeasuredPasses : std::uint8_t { training, gradients, inference };
 
 struct MeasuredRun {
   std::string machine;    ///< empty: that of the set
-  std::string model;      ///< as load_model takes it
+  std::string model;      ///< as load_model takes it, or networks/NAME of data/truth/networks/
   std::string precision;  ///< fp32, tf32, amp-bf16, amp-fp16
   std::int64_t batch = 0;
   std::int64_t sequence = 0;  ///< 0: the network has none
@@ -28,6 +28,19 @@ struct MeasuredRun {
   double kernels_s = 0, launches = 0, busy_s = 0;  ///< 0: not measured
   double memory_bytes = 0;                         ///< 0: not measured
   std::int64_t parameters = 0;                     ///< 0: not known
+};
+
+/// What is asked of a network to get the iteration that was measured.
+struct AskedRun {
+  Graph graph;
+  BoundGraph bound;  ///< of `graph`
+  ExpectedRequest request;
+  TrainingOptions training;
+
+  /// Errors (input): the network is another one than that which ran.
+  AskedRun(const MeasuredRun& run, const std::string& framework);
+  AskedRun(const AskedRun&) = delete;
+  AskedRun& operator=(const AskedRun&) = delete;
 };
 
 struct TruthSet {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/validate.hpp"
 
+#include "strata/api/fit_transfer.hpp"
 #include "strata/base/error.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/predict/expected/evidence.hpp"
@@ -274,6 +275,99 @@ TEST(Validation, of_published_runs_on_other_gpus_is_as_good_as_promised) {
   const auto inside =
       std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.is_inside(); });
   EXPECT_GE(static_cast<double>(inside), 0.9 * static_cast<double>(runs.size()));
+}
+
+ErrorSummary iteration_errors(const std::vector<ValidatedRun>& runs) {
+  return errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return run.left_out.empty() ? run.expected.time_s / run.measured.iteration_s : 0;
+  }));
+}
+
+double share_inside(const std::vector<ValidatedRun>& runs) {
+  const auto inside =
+      std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.is_inside(); });
+  return static_cast<double>(inside) / static_cast<double>(runs.size());
+}
+
+// Factors that ship were fitted to these; each run is asked of factors that have not seen its
+// network.
+TEST(Validation, of_published_image_networks_leaves_their_network_out) {
+  const TruthSet set = load_truth("timm-inference-rtx-4090");
+  const auto runs = validate(set);
+  EXPECT_EQ(runs.size(), 39U);
+  for (const ValidatedRun& run : runs) EXPECT_EQ(run.left_out, "") << run.measured.model;
+  const ErrorSummary errors = iteration_errors(runs);
+  EXPECT_LT(errors.mean, 0.11);
+  EXPECT_LT(std::fabs(errors.bias), 0.03);
+  EXPECT_GE(share_inside(runs), 0.86);
+  const MeasuredRun& first = set.runs.front();
+  const AskedRun asked(first, set.framework);
+  const ExpectedTime seen =
+      ExpectedTimes(load_machine("rtx-4090"), asked.request).of(asked.bound, asked.training);
+  EXPECT_EQ(seen.calibration, CalibrationUse::corrected);
+  EXPECT_NE(seen.time_s, runs.front().expected.time_s);
+  const CheckedRuns said =
+      checked_runs(load_machine("rtx-4090"), "pytorch-eager", CheckedPass::inference);
+  EXPECT_EQ(said.runs, 39);
+  EXPECT_NEAR(said.median_error, errors.median, 0.005);
+  EXPECT_NEAR(said.inside, share_inside(runs), 0.001);
+}
+
+// Nothing was fitted to these: nine GPUs, four of which nothing else is known of.
+TEST(Validation, of_training_on_nine_gpus_is_as_good_as_promised) {
+  const auto runs = validate(load_truth("lambda-training"));
+  EXPECT_EQ(runs.size(), 54U);
+  const ErrorSummary errors = iteration_errors(runs);
+  EXPECT_LT(errors.mean, 0.13);
+  EXPECT_LT(std::fabs(errors.bias), 0.05);
+  EXPECT_GE(share_inside(runs), 0.9);
+}
+
+// "Which GPU should I rent?": the order is that of published throughput.
+TEST(Validation, ranks_gpus_as_published_throughput_does) {
+  const auto runs = validate(load_truth("lambda-training"));
+  const auto samples_per_s = [&](std::string_view model, std::string_view machine, bool measured) {
+    for (const ValidatedRun& run : runs) {
+      if (run.measured.model == model && run.measured.machine == machine &&
+          run.measured.precision == "amp-fp16")
+        return static_cast<double>(run.measured.batch) /
+               (measured ? run.measured.iteration_s : run.expected.time_s);
+    }
+    return 0.0;
+  };
+  for (const char* model : {"resnet50", "bert_base", "bert_large"}) {
+    double measured = INFINITY, expected = INFINITY;
+    for (const char* machine :
+         {"h100-sxm", "h100-pcie", "a100-80gb", "a100-40gb", "rtx-4090", "v100"}) {
+      EXPECT_LT(samples_per_s(model, machine, true), measured) << model << " on " << machine;
+      EXPECT_LT(samples_per_s(model, machine, false), expected) << model << " on " << machine;
+      measured = samples_per_s(model, machine, true);
+      expected = samples_per_s(model, machine, false);
+    }
+  }
+}
+
+TEST(FitTransfer, makes_the_file_that_ships_again) {
+  const Machine machine = load_machine("rtx-4090");
+  const Calibration* ships = find_transfer("rtx-4090", "pytorch-eager");
+  ASSERT_NE(ships, nullptr);
+  FitTransferRequest request;
+  request.from = {"timm-inference-rtx-4090", "timm-inference-rtx-4090-compile"};
+  request.date = ships->date;
+  EXPECT_EQ(to_json(fit_transfer(machine, request).calibration), to_json(*ships));
+}
+
+TEST(FitTransfer, says_what_it_cannot_use) {
+  FitTransferRequest request;
+  request.from = {"timm-inference-rtx-4090"};
+  const FittedTransfer none = fit_transfer(load_machine("l4"), request);
+  EXPECT_TRUE(none.calibration.networks.empty());
+  ASSERT_FALSE(none.notes.empty());
+  EXPECT_NE(none.notes.front().find("no run is on l4"), std::string::npos);
+  request.from = {"no-such-set"};
+  EXPECT_THROW(fit_transfer(load_machine("l4"), request), Error);
+  request.from = {"no-such-table.csv"};
+  EXPECT_THROW(fit_transfer(load_machine("l4"), request), Error);
 }
 
 }  // namespace

@@ -88,4 +88,15 @@ std::unique_ptr<ByteSource> plain_source(std::unique_ptr<ByteSource> source) {
   return unzipped(std::move(whole));
 }
 
+std::string whole_text(ByteSource& source, std::size_t most_bytes) {
+  std::string text;
+  std::array<char, 1 << 16> piece;
+  while (const std::size_t got = source.read(piece)) {
+    if (got > most_bytes - text.size())
+      fail(ErrorKind::input, "more than {} bytes of text", most_bytes);
+    text.append(piece.data(), got);
+  }
+  return text;
+}
+
 }  // namespace strata

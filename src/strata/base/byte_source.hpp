@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 /// Bytes piece by piece: a trace of gigabytes is never in memory as text.
@@ -30,5 +31,8 @@ std::unique_ptr<ByteSource> unzipped(std::unique_ptr<ByteSource> source);
 
 /// The source, unzipped when it begins like gzip.
 std::unique_ptr<ByteSource> plain_source(std::unique_ptr<ByteSource> source);
+
+/// Everything that the source has. Errors (input): more than `most_bytes`.
+std::string whole_text(ByteSource& source, std::size_t most_bytes = std::size_t{64} << 20);
 
 }  // namespace strata

@@ -19,6 +19,12 @@ std::span<const EmbeddedFile> embedded_machines();
 /// data/calibrations/*.json: what the kernels of a framework take on a machine.
 std::span<const EmbeddedFile> embedded_calibrations();
 
+/// data/transfers/*.json: what is known of kernels on other machines.
+std::span<const EmbeddedFile> embedded_transfers();
+
+/// data/truth/networks/*.json.gz: networks of published runs, without weights; gzip.
+std::span<const EmbeddedFile> embedded_truth_networks();
+
 /// data/frameworks/*.json: what a framework launches for each operator.
 std::span<const EmbeddedFile> embedded_frameworks();
 

@@ -443,8 +443,10 @@ const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& 
   return family.empty() ? nullptr : framework.find(family);
 }
 
-FrameworkOperations operations_of(const Program& program, const Framework& framework,
-                                  const FrameworkOptions& options, Optimizer optimizer) {
+namespace {
+
+FrameworkOperations all_operations(const Program& program, const Framework& framework,
+                                   const FrameworkOptions& options, Optimizer optimizer) {
   if (program.bound->graph->recording != nullptr) return recorded_operations(program, framework);
   if (options.experts == ExpertKernels::grouped && framework.fusion)
     fail(ErrorKind::unsupported,
@@ -456,6 +458,24 @@ FrameworkOperations operations_of(const Program& program, const Framework& frame
   writer.write(optimizer);
   FrameworkOperations written = std::move(writer).take();
   return framework.fusion ? fuse(program, framework, options, std::move(written)) : written;
+}
+
+bool multiplies_16_bits(const FrameworkOperation& operation) {
+  const KernelForm form = form_of(operation.kernel_class);
+  const bool multiplies = form == KernelForm::product || form == KernelForm::convolution;
+  return multiplies && bytes_per_element(operation.precision) == 2;
+}
+
+}  // namespace
+
+FrameworkOperations operations_of(const Program& program, const Framework& framework,
+                                  const FrameworkOptions& options, Optimizer optimizer) {
+  FrameworkOperations all = all_operations(program, framework, options, optimizer);
+  all.run.is_inference = std::all_of(program.steps.begin(), program.steps.end(),
+                                     [](const Step& step) { return step.pass == Pass::forward; });
+  all.run.in_16_bits =
+      std::any_of(all.operations.begin(), all.operations.end(), multiplies_16_bits);
+  return all;
 }
 
 }  // namespace strata

@@ -57,7 +57,18 @@ struct HostCall {
   std::string_view operation = {};  ///< "aten::mm", of a recording, which must outlive this
 };
 
+/// What regressions over whole networks tell apart.
+struct RunKind {
+  bool is_inference = false;
+  bool in_16_bits = false;  ///< any product
+};
+inline constexpr std::size_t run_kinds = 4;
+constexpr std::size_t place_of(RunKind run) {
+  return (run.is_inference ? 2U : 0U) + (run.in_16_bits ? 1U : 0U);
+}
+
 struct FrameworkOperations {
+  RunKind run;
   std::vector<FrameworkOperation> operations;
   std::vector<HostCall> calls;
   std::vector<std::string> unknown;  ///< operators without a rule, each once

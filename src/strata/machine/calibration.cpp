@@ -4,7 +4,11 @@
 #include "strata/base/embedded.hpp"
 #include "strata/base/object_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 namespace strata {
 namespace {
@@ -50,6 +54,7 @@ CalibratedClass class_from(const CalibrationJson& json, const std::string& place
            read.samples.size(), scratch.size());
     for (std::size_t i = 0; i < scratch.size(); ++i) read.samples[i].scratch_bytes = scratch[i];
   }
+  if (object.find("source") != nullptr) read.source = object.text("source");
   object.finish();
   return read;
 }
@@ -98,6 +103,26 @@ CalibratedRates rates_from(const CalibrationJson& json, const std::string& place
     fail(ErrorKind::input, "{}: expected a rate of fp32, got none", object.place_of("flop_per_s"));
   object.finish();
   return rates;
+}
+
+NetworkFactors networks_from(const CalibrationJson& json, const std::string& place) {
+  static constexpr std::string_view passes[] = {"training", "inference"};
+  static constexpr std::string_view precisions[] = {"fp32", "16 bits"};
+  ObjectReader object(json, place);
+  NetworkFactors read;
+  read.framework = object.text("framework");
+  read.is_inference = object.choice("passes", passes) == 1;
+  read.in_16_bits = object.choice("precision", precisions) == 1;
+  read.factors = members(object, "factors", [](const CalibrationJson& one, const std::string& at) {
+    return positive_number(one, at);
+  });
+  read.runs = static_cast<std::int64_t>(object.positive("runs"));
+  read.networks = static_cast<std::int64_t>(object.positive("networks"));
+  read.error = object.maybe_not_negative("left_out_error").value_or(0);
+  read.widening = object.maybe_not_negative("widening").value_or(0);
+  read.source = object.text("source");
+  object.finish();
+  return read;
 }
 
 /// The class in one precision; nothing when there is none.
@@ -160,6 +185,9 @@ Calibration read_calibration(std::string_view json_text) {
   read.class_sigma = object.maybe_positive("class_sigma").value_or(read.class_sigma);
   read.interval_factor = object.maybe_positive("interval_factor").value_or(read.interval_factor);
   read.classes = object.list("classes", most_classes, class_from);
+  if (object.find("base") != nullptr) read.base = object.text("base");
+  if (object.find("networks") != nullptr)
+    read.networks = object.list("networks", most_classes, networks_from);
   object.finish();
   return read;
 }
@@ -172,6 +200,29 @@ const std::vector<Calibration>& shipped_calibrations() {
     return read;
   }();
   return all;
+}
+
+const Calibration* find_transfer(std::string_view machine, std::string_view framework) {
+  // Each is read when it is asked for: together they are larger than everything else.
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<const Calibration>, std::less<>> all;
+  const std::string name = fmt::format("{}-{}", machine, framework);
+  const std::lock_guard lock(mutex);
+  const auto [place, is_new] = all.try_emplace(name);
+  if (!is_new) return place->second.get();
+  for (const EmbeddedFile& file : embedded_transfers()) {
+    if (file.name == name)
+      place->second = std::make_unique<const Calibration>(read_calibration(file.text));
+  }
+  return place->second.get();
+}
+
+const Calibration* base_of(const Calibration& calibration) {
+  if (calibration.base.empty()) return nullptr;
+  for (const Calibration& one : shipped_calibrations()) {
+    if (one.name == calibration.base) return &one;
+  }
+  fail(ErrorKind::input, "calibration.base: no calibration '{}' ships", calibration.base);
 }
 
 const Calibration* find_calibration(std::string_view machine, std::string_view framework) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 
 /// A Calibration is what the kernels of one framework take on one machine, class by class:
 /// measured samples, and coefficients that were fitted to them (predict/expected/fit.hpp). It is a
-/// JSON file; data/calibrations/ holds those that ship.
+/// JSON file; data/calibrations/ holds those that ship. One with a `base` knows a part only, from
+/// published tables or from iterations of whole networks; the rest is carried over from the base.
+/// data/transfers/ holds those.
 namespace strata {
 
 /// One operation of one shape.
@@ -29,8 +32,25 @@ struct CalibratedClass {
   std::vector<double> coefficients;  ///< empty: not fitted
   double sigma = 0;  ///< standard deviation of log(time), of samples that the fit did not see
   std::vector<KernelSample> samples;
+  std::string source;  ///< of samples that somebody else published; empty: measured by `host`
 
   bool operator==(const CalibratedClass&) const = default;
+};
+
+/// How much longer kernels take in whole networks than what is carried over says, by regression on
+/// measured iterations (predict/expected/factor_fit.hpp).
+struct NetworkFactors {
+  std::string framework;  ///< that ran the networks; it may take its calibration from another one
+  bool is_inference = false;
+  bool in_16_bits = false;                ///< products in 16 bits, as under autocast; or in fp32
+  std::map<std::string, double> factors;  ///< by group of classes (class_groups.hpp)
+  std::int64_t runs = 0, networks = 0;
+  double error = 0;  ///< mean |error| of networks that a fit to the others did not see
+  /// By so much, in logarithms, an interval has to be widened to hold nine of ten of them.
+  double widening = 0;
+  std::string source;
+
+  bool operator==(const NetworkFactors&) const = default;
 };
 
 /// What the host takes to dispatch one operation, in seconds.
@@ -70,6 +90,8 @@ struct Calibration {
   /// lie inside the interval.
   double class_sigma = 0.05, interval_factor = 1.645;
   std::vector<CalibratedClass> classes;
+  std::string base;  ///< name of the calibration that the rest is carried over from; empty: none
+  std::vector<NetworkFactors> networks;
 };
 
 /// Errors (input) name the place, what was expected and what came.
@@ -86,5 +108,9 @@ bool has_sample(const Calibration& calibration, std::string_view kernel_class,
 const std::vector<Calibration>& shipped_calibrations();
 /// Of that machine and framework; nothing when none ships.
 const Calibration* find_calibration(std::string_view machine, std::string_view framework);
+/// What ships of a machine that was not calibrated itself; nothing: nothing is known of it.
+const Calibration* find_transfer(std::string_view machine, std::string_view framework);
+/// The base of a calibration; nothing: it has none. Errors (input): its base does not ship.
+const Calibration* base_of(const Calibration& calibration);
 
 }  // namespace strata

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/calibration.hpp"
 
+#include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 
 #include <gtest/gtest.h>
@@ -208,6 +209,66 @@ TEST(Calibration, hostile_text_is_an_error) {
     EXPECT_NE(refusal_of_calibration(text.substr(0, length)), "accepted") << length;
   EXPECT_EQ(refusal_with("/classes/0/sigma", std::nan("")),
             "calibration.classes[0].sigma: expected a number, got null");
+}
+
+Calibration small_transfer() {
+  Calibration made = small_calibration();
+  made.base = "h200-pytorch-eager";
+  made.classes.back().source = "a table";
+  made.networks = {{.framework = "pytorch-compile",
+                    .is_inference = true,
+                    .in_16_bits = true,
+                    .factors = {{"products", 1.23456}, {"attention", 0.5}},
+                    .runs = 40,
+                    .networks = 30,
+                    .error = 0.08,
+                    .widening = 0.21,
+                    .source = "a set; another"}};
+  return made;
+}
+
+TEST(Calibration, of_a_part_keeps_its_base_and_what_networks_say) {
+  const Calibration read = read_calibration(to_json(small_transfer()));
+  EXPECT_EQ(read.base, "h200-pytorch-eager");
+  EXPECT_EQ(read.classes.back().source, "a table");
+  ASSERT_EQ(read.networks.size(), 1U);
+  NetworkFactors expected = small_transfer().networks.front();
+  expected.factors["products"] = 1.235;  // four digits
+  EXPECT_EQ(read.networks.front(), expected);
+  ASSERT_NE(base_of(read), nullptr);
+  EXPECT_EQ(base_of(read)->machine, "h200");
+  EXPECT_EQ(base_of(small_calibration()), nullptr);
+  Calibration lost = read;
+  lost.base = "abacus";
+  EXPECT_THROW(base_of(lost), Error);
+}
+
+TEST(Calibration, of_a_part_that_ships_has_a_base_and_sources) {
+  ASSERT_NE(find_transfer("rtx-3090", "pytorch-eager"), nullptr);
+  EXPECT_EQ(find_transfer("abacus", "pytorch-eager"), nullptr);
+  for (const EmbeddedFile& file : embedded_transfers()) {
+    const Calibration one = read_calibration(file.text);
+    EXPECT_EQ(one.name, file.name);
+    EXPECT_NE(base_of(one), nullptr) << one.name;
+    EXPECT_FALSE(one.classes.empty() && one.networks.empty()) << one.name;
+    for (const CalibratedClass& each : one.classes) EXPECT_NE(each.source, "") << one.name;
+    for (const NetworkFactors& each : one.networks) EXPECT_NE(each.source, "") << one.name;
+    EXPECT_EQ(to_json(one), file.text) << one.name;
+  }
+}
+
+TEST(Calibration, what_is_wrong_in_its_networks_is_named_with_its_place) {
+  const auto refusal = [](const char* pointer, const CalibrationDocument& value) {
+    auto document = CalibrationDocument::parse(to_json(small_transfer()));
+    document[CalibrationDocument::json_pointer(pointer)] = value;
+    return refusal_of_calibration(document.dump());
+  };
+  EXPECT_NE(refusal("/networks/0/passes", "sideways").find("networks[0].passes"),
+            std::string::npos);
+  EXPECT_NE(refusal("/networks/0/factors/products", -1).find("factors.products"),
+            std::string::npos);
+  EXPECT_NE(refusal("/networks/0/runs", 0).find("networks[0].runs"), std::string::npos);
+  EXPECT_NE(refusal("/networks/0/widening", -1).find("widening"), std::string::npos);
 }
 
 }  // namespace

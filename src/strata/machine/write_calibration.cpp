@@ -41,6 +41,20 @@ OrderedJson class_json(const CalibratedClass& one) {
     OrderedJson& scratch = json["scratch_bytes"] = OrderedJson::array();
     for (const KernelSample& sample : one.samples) scratch.push_back(sample.scratch_bytes);
   }
+  if (!one.source.empty()) json["source"] = one.source;
+  return json;
+}
+
+OrderedJson networks_json(const NetworkFactors& one) {
+  OrderedJson json = {{"framework", one.framework},
+                      {"passes", one.is_inference ? "inference" : "training"},
+                      {"precision", one.in_16_bits ? "16 bits" : "fp32"}};
+  for (const auto& [group, factor] : one.factors) json["factors"][group] = shortened(factor);
+  json["runs"] = one.runs;
+  json["networks"] = one.networks;
+  json["left_out_error"] = shortened(one.error);
+  json["widening"] = shortened(one.widening);
+  json["source"] = one.source;
   return json;
 }
 
@@ -59,6 +73,9 @@ std::string to_json(const Calibration& calibration) {
                       {"gap_s", calibration.gap_s},
                       {"class_sigma", calibration.class_sigma},
                       {"interval_factor", calibration.interval_factor}};
+  if (!calibration.base.empty()) head["base"] = calibration.base;
+  for (const NetworkFactors& one : calibration.networks)
+    head["networks"].push_back(networks_json(one));
   if (const auto& rates = calibration.rates)
     head["rates"] = {{"units", rates->units},
                      {"clock_hz", rates->clock_hz},

@@ -149,7 +149,12 @@ void add_classes(ExpectedTime& result, const std::vector<ClassShare>& shares) {
 }  // namespace
 
 std::string_view name_of(CalibrationUse use) {
-  return use == CalibrationUse::calibrated ? "calibrated" : "transferred";
+  switch (use) {
+    case CalibrationUse::calibrated: return "calibrated";
+    case CalibrationUse::transferred: return "transferred";
+    case CalibrationUse::corrected: break;
+  }
+  return "corrected";
 }
 
 ExpectedTotals expected_totals(const Framework& framework, const FrameworkOperations& operations,

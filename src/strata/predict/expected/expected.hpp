@@ -19,6 +19,7 @@ namespace strata {
 enum class CalibrationUse : std::uint8_t {
   calibrated,   ///< measured on this machine
   transferred,  ///< measured on another GPU, scaled by the datasheets of both
+  corrected,    ///< the same, corrected by tables and networks of this machine
 };
 std::string_view name_of(CalibrationUse use);
 

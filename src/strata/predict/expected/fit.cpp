@@ -56,8 +56,13 @@ void fit_class(CalibratedClass& one, const GpuRates& gpu) {
                    sample.busy_s));
     return sum / static_cast<double>(one.samples.size());
   };
-  constexpr int most_moves = 300;
-  one.coefficients = least_of(error_of, first_coefficients(form), most_moves);
+  int most_moves = 300;
+  std::vector<double> first = first_coefficients(form);
+  // Few samples do not tell more terms apart; what they miss is carried over from sample to sample.
+  constexpr std::size_t enough_for_all = 100;
+  if (one.samples.size() < enough_for_all) first.resize(fewest_coefficients(form));
+  if (first.size() > fewest_coefficients(form)) most_moves = 1500;  // a longer way
+  one.coefficients = least_of(error_of, first, most_moves);
   one.sigma = 0;
   const ClassTimes times(*kernel_class, *precision, one, gpu);
   double squares = 0;

@@ -106,6 +106,23 @@ double recurrent_s(DType precision, std::span<const double> c, const KernelDims&
          c[2] * steps * weights / gpu.bytes_per_s;
 }
 
+/// Blocks of 128 queries of a head, each to an SM, in waves: the last may leave SMs idle, and short
+/// sequences leave queries empty. Exponentials are by scores, products by scores times width.
+double attention_s(DType precision, std::span<const double> c, const KernelDims& d,
+                   const GpuRates& gpu) {
+  const auto [samples, heads, queries, keys, width, causal, none] = d;
+  constexpr double block = 128;
+  const double flop = 4 * samples * heads * queries * keys * width / causal;
+  const double blocks = std::ceil(queries / block);
+  const double empty = blocks * block / queries - 1;
+  const double of_all_heads = blocks * samples * heads;
+  const double busy = of_all_heads / (std::ceil(of_all_heads / gpu.units) * gpu.units);
+  const auto term = [&](std::size_t i) { return i < c.size() ? c[i] : 0; };
+  return c[1] * flop * (1 + term(3) / width) * (1 + term(4) * empty) /
+             (gpu.kernel_peak(precision) * std::pow(busy, term(5))) +
+         c[2] * samples * heads * queries * width / gpu.bytes_per_s;
+}
+
 }  // namespace
 
 ProductPass product_pass(OperationClass kernel_class) {
@@ -157,11 +174,7 @@ double form_time_s(KernelForm form, ProductPass pass, DType precision, std::span
       return fixed_s + c[1] * d[0] * d[2] * per_byte + c[2] * d[1] * d[2] * per_byte;
     case KernelForm::list: return fixed_s + c[1] * d[1] * per_byte + c[2] * 1e-6 * d[0];
     case KernelForm::recurrent: return recurrent_s(precision, c, d, gpu);
-    case KernelForm::attention: {
-      const double flop = 4 * d[0] * d[1] * d[2] * d[3] * d[4] / d[5];
-      return fixed_s + c[1] * flop / gpu.kernel_peak(precision) +
-             c[2] * d[0] * d[1] * d[2] * d[4] * per_byte;
-    }
+    case KernelForm::attention: return fixed_s + attention_s(precision, c, d, gpu);
   }
   return fixed_s;
 }
@@ -178,9 +191,14 @@ std::vector<double> first_coefficients(KernelForm form) {
     case KernelForm::lookup: return {5, 8, 8};
     case KernelForm::list: return {5, 12, 0.1};
     case KernelForm::recurrent: return {10, 3, 0.3};
-    case KernelForm::attention: return {5, 4, 8};
+    case KernelForm::attention: return {5, 2, 8, 64, 0.3, 0.3};
   }
   return {1};
+}
+
+std::size_t fewest_coefficients(KernelForm form) {
+  constexpr std::size_t of_attention = 3;
+  return form == KernelForm::attention ? of_attention : first_coefficients(form).size();
 }
 
 }  // namespace strata

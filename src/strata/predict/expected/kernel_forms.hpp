@@ -25,5 +25,7 @@ double form_time_s(KernelForm form, ProductPass pass, DType precision,
 
 /// Where a fit begins: sensible values of each coefficient, all positive.
 std::vector<double> first_coefficients(KernelForm form);
+/// A form may have terms that few samples do not tell apart: they are 0 then.
+std::size_t fewest_coefficients(KernelForm form);
 
 }  // namespace strata

@@ -41,22 +41,14 @@ KernelList::KernelList(const FrameworkOperations& operations, const KernelTimes&
                           static_cast<std::uint32_t>(kinds_.size()));
     kind_of_.push_back(at->second);
     if (!is_new) continue;
-    Kind kind{operation, times.class_of(operation), {}};
-    if (kind.class_times != nullptr) kind.nearby = kind.class_times->nearby(operation.dims);
-    kinds_.push_back(kind);
+    kinds_.push_back({operation, times.nearby(operation, operations.run)});
   }
 }
 
 std::vector<KernelTime> KernelList::times_on(const KernelTimes& times) const {
   std::vector<KernelTime> of_kind;
   of_kind.reserve(kinds_.size());
-  for (const Kind& kind : kinds_) {
-    const KernelDims& dims = kind.operation.dims;
-    of_kind.push_back(
-        kind.class_times != nullptr
-            ? kind.class_times->time(dims, times.gpu(), kind.nearby).part_of(kind.operation)
-            : times.time(kind.operation));
-  }
+  for (const Kind& kind : kinds_) of_kind.push_back(times.time(kind.operation, kind.nearby));
   std::vector<KernelTime> all;
   all.reserve(kind_of_.size());
   for (const std::uint32_t kind : kind_of_) all.push_back(of_kind[kind]);

@@ -20,8 +20,7 @@ class KernelList {
  private:
   struct Kind {
     FrameworkOperation operation;
-    const ClassTimes* class_times = nullptr;  ///< null: no sample was measured
-    NearbySamples nearby;
+    NearbyKernels nearby;
   };
   KernelTimes times_;  // keeps the classes
   std::vector<Kind> kinds_;

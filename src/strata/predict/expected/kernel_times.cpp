@@ -2,6 +2,7 @@
 #include "strata/predict/expected/kernel_times.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/predict/expected/class_groups.hpp"
 #include "strata/predict/expected/least_traffic.hpp"
 
 #include <algorithm>
@@ -24,6 +25,14 @@ std::uint32_t key_of(OperationClass kernel_class, DType precision) {
   return static_cast<std::uint32_t>(kernel_class) * 16 + static_cast<std::uint32_t>(precision);
 }
 
+/// What the kernel before has just written is read from the last cache, as far as it fits.
+double streamed_s(double bytes, const GpuRates& gpu) {
+  constexpr double read_share = 0.5;  // of what a kernel moves
+  if (gpu.l2_bytes <= 0) return bytes / gpu.bytes_per_s;
+  const double cached = std::max(0.0, 1 - read_share * bytes / gpu.l2_bytes);
+  return bytes * ((1 - cached) / gpu.bytes_per_s + cached / gpu.l2_bytes_per_s);
+}
+
 /// Some algorithms take no scratch memory and others many times the images: a mean is neither.
 double weighted_median(std::vector<std::pair<double, double>>& values_and_weights) {
   std::sort(values_and_weights.begin(), values_and_weights.end());
@@ -39,7 +48,7 @@ double weighted_median(std::vector<std::pair<double, double>>& values_and_weight
 /// A calibration may come from a file that a person has written.
 void check_class(KernelForm form, const CalibratedClass& one) {
   const std::size_t coefficients = first_coefficients(form).size(), dims = dims_of(form).size();
-  if (one.coefficients.size() != coefficients)
+  if (one.coefficients.size() > coefficients || one.coefficients.size() < fewest_coefficients(form))
     fail(ErrorKind::input, "{}: {} coefficients, expected {}", one.kernel_class,
          one.coefficients.size(), coefficients);
   for (const KernelSample& sample : one.samples) {
@@ -127,6 +136,7 @@ NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) c
     found.kernels = neighbour->kernels;
     found.overlap = neighbour->overlap;
     found.scratch = weighted_median(scratch);
+    found.distance = std::sqrt(nearest);
     // A recurrent layer launches its kernels anew in every time step of every layer.
     if (form_ == KernelForm::recurrent)
       found.kernels *= std::exp(place[1] - neighbour->place[1] + place[4] - neighbour->place[4]);
@@ -158,19 +168,19 @@ double ClassTimes::image_bytes(const KernelDims& d, DType precision) const {
 
 double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision,
                            double kernels) const {
-  double streamed_s = least_bytes(kernel_class_, precision, d) / gpu.bytes_per_s;
+  double moved_s = streamed_s(least_bytes(kernel_class_, precision, d), gpu);
   const bool is_depthwise = form_ == KernelForm::depthwise;
-  if (form_ != KernelForm::convolution && !is_depthwise) return streamed_s;
+  if (form_ != KernelForm::convolution && !is_depthwise) return moved_s;
   // Beside the convolution: images and weights into another order, the result back.
   if (!is_depthwise && bytes_per_element(precision) == 2 && kernels > 3)
-    streamed_s += 2 * image_bytes(d, precision) / gpu.bytes_per_s;
+    moved_s += 2 * image_bytes(d, precision) / gpu.bytes_per_s;
   const auto [n, channels, filters, in, out, window, groups] = d;
   const DType type = is_depthwise ? DType::fp32 : precision;
   const bool has_own_units = gpu.peak(type) > gpu.peak(DType::fp32);
   // Convolutions gain nothing where products keep up more of the peak.
   const double peak =
       has_own_units ? std::min(gpu.kernel_peak(type), gpu.peak(type)) : gpu.kernel_peak(type);
-  return std::max(streamed_s,
+  return std::max(moved_s,
                   2 * n * out * filters * channels / groups * window / (peak * reached_peak));
 }
 
@@ -204,27 +214,74 @@ KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
   return time;
 }
 
-KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measured_on,
-                         const GpuRates& gpu, std::span<const OperationClass> fp16_as_fp32)
-    : gpu_(gpu) {
-  auto classes = std::make_shared<std::unordered_map<std::uint32_t, ClassTimes>>();
-  const auto add = [&](const CalibratedClass& one, DType sampled, DType as) {
-    const auto kernel_class = operation_class_named(one.kernel_class);
-    if (!kernel_class || dtype_named(one.precision) != sampled || one.coefficients.empty()) return;
-    const std::uint32_t key = key_of(*kernel_class, as);
-    if (!classes->contains(key))
-      classes->emplace(key, ClassTimes(*kernel_class, as, one, measured_on));
-  };
+namespace {
+
+using ClassMap = std::unordered_map<std::uint32_t, ClassTimes>;
+
+void add_class(ClassMap& classes, const CalibratedClass& one, DType sampled, DType as,
+               const GpuRates& measured_on) {
+  const auto kernel_class = operation_class_named(one.kernel_class);
+  if (!kernel_class || dtype_named(one.precision) != sampled || one.coefficients.empty()) return;
+  const std::uint32_t key = key_of(*kernel_class, as);
+  if (!classes.contains(key)) classes.emplace(key, ClassTimes(*kernel_class, as, one, measured_on));
+}
+
+/// A class in fp16 without samples of its own takes those in bf16.
+void add_classes(ClassMap& classes, const Calibration& calibration, const GpuRates& measured_on,
+                 std::span<const OperationClass> fp16_as_fp32) {
   for (const CalibratedClass& one : calibration.classes) {
-    if (const auto precision = dtype_named(one.precision)) add(one, *precision, *precision);
+    if (const auto precision = dtype_named(one.precision))
+      add_class(classes, one, *precision, *precision, measured_on);
   }
   for (const CalibratedClass& one : calibration.classes) {
     const auto kernel_class = operation_class_named(one.kernel_class);
     if (std::find(fp16_as_fp32.begin(), fp16_as_fp32.end(), kernel_class) != fp16_as_fp32.end())
-      add(one, DType::fp32, DType::fp16);
+      add_class(classes, one, DType::fp32, DType::fp16, measured_on);
   }
-  for (const CalibratedClass& one : calibration.classes) add(one, DType::bf16, DType::fp16);
+  for (const CalibratedClass& one : calibration.classes)
+    add_class(classes, one, DType::bf16, DType::fp16, measured_on);
+}
+
+/// How far samples so far away are believed, beside what another GPU says nearer by: a table of 3×3
+/// convolutions says little of 1×1.
+double belief_at(double distance) {
+  constexpr double believed = 1, unbelieved = 2;
+  return std::clamp((unbelieved - distance) / (unbelieved - believed), 0.0, 1.0);
+}
+
+const ClassTimes* found(const ClassMap& classes, OperationClass kernel_class, DType precision) {
+  const auto place = classes.find(key_of(kernel_class, precision));
+  return place == classes.end() ? nullptr : &place->second;
+}
+
+}  // namespace
+
+KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measured_on,
+                         const GpuRates& gpu, std::span<const OperationClass> fp16_as_fp32)
+    : gpu_(gpu) {
+  auto classes = std::make_shared<Classes>();
+  add_classes(*classes, calibration, measured_on, fp16_as_fp32);
   classes_ = std::move(classes);
+}
+
+KernelTimes KernelTimes::corrected_by(const Calibration& transfer, const GpuRates& measured_on,
+                                      const Framework& framework) const {
+  auto own = std::make_shared<Own>();
+  add_classes(own->classes, transfer, measured_on, framework.fp16_as_fp32);
+  own->rates = measured_on;
+  for (const NetworkFactors& one : transfer.networks) {
+    if (one.framework != framework.name) continue;
+    std::vector<double>& factors =
+        own->factors[place_of(RunKind{one.is_inference, one.in_16_bits})];
+    for (std::size_t i = 0; i < operation_class_names().size(); ++i) {
+      const std::size_t group = class_group_of(static_cast<OperationClass>(i));
+      const auto factor = one.factors.find(std::string(class_group_names()[group]));
+      factors.push_back(factor == one.factors.end() ? 1 : factor->second);
+    }
+  }
+  KernelTimes other = *this;
+  other.own_ = std::move(own);
+  return other;
 }
 
 KernelTimes KernelTimes::on(const GpuRates& gpu) const {
@@ -233,31 +290,78 @@ KernelTimes KernelTimes::on(const GpuRates& gpu) const {
   return other;
 }
 
-const ClassTimes* KernelTimes::find(OperationClass kernel_class, DType precision) const {
-  const auto found = classes_->find(key_of(kernel_class, precision));
-  return found == classes_->end() ? nullptr : &found->second;
-}
-
-const ClassTimes* KernelTimes::class_of(const FrameworkOperation& operation) const {
-  for (std::optional<OperationClass> one = operation.kernel_class; one; one = class_instead(*one)) {
-    const ClassTimes* times = find(*one, operation.precision);
+const ClassTimes* KernelTimes::carried(OperationClass kernel_class, DType precision) const {
+  for (std::optional<OperationClass> one = kernel_class; one; one = class_instead(*one)) {
+    const ClassTimes* times = found(*classes_, *one, precision);
     // TF32 is a way to multiply: everything else runs as in fp32.
-    if (times == nullptr && operation.precision == DType::tf32) times = find(*one, DType::fp32);
+    if (times == nullptr && precision == DType::tf32) times = found(*classes_, *one, DType::fp32);
     if (times != nullptr) return times;
   }
   return nullptr;
 }
 
-KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
-  if (const ClassTimes* times = class_of(operation))
-    return times->time(operation.dims, gpu_).part_of(operation);
+/// Tables have products forward. Those of other passes take what those take longer than is carried
+/// over, at the same extents; so do convolutions and attention.
+double KernelTimes::factor_by_own(const FrameworkOperation& operation) const {
+  constexpr double farthest = 4;  // more says that the extents have little to do with the table's
+  for (const OperationClass sibling : tabulated_siblings(operation.kernel_class)) {
+    const ClassTimes* here = found(own_->classes, sibling, operation.precision);
+    const ClassTimes* there = carried(sibling, operation.precision);
+    if (here == nullptr || there == nullptr) continue;
+    const NearbySamples samples = here->nearby(operation.dims);
+    const double ratio = here->time(operation.dims, own_->rates, samples).busy_s /
+                         there->time(operation.dims, own_->rates).busy_s;
+    return std::pow(std::clamp(ratio, 1 / farthest, farthest), belief_at(samples.distance));
+  }
+  return 1;
+}
+
+void KernelTimes::add_own(const FrameworkOperation& operation, NearbyKernels& nearby) const {
+  nearby.own = found(own_->classes, operation.kernel_class, operation.precision);
+  if (nearby.own == nullptr) {
+    if (nearby.times != nullptr) nearby.factor = factor_by_own(operation);
+    return;
+  }
+  nearby.own_samples = nearby.own->nearby(operation.dims);
+  nearby.own_weight = nearby.times == nullptr ? 1 : belief_at(nearby.own_samples.distance);
+}
+
+NearbyKernels KernelTimes::nearby(const FrameworkOperation& operation, RunKind run) const {
+  NearbyKernels nearby;
+  nearby.times = carried(operation.kernel_class, operation.precision);
+  if (nearby.times != nullptr) nearby.samples = nearby.times->nearby(operation.dims);
+  if (own_ == nullptr) return nearby;
+  add_own(operation, nearby);
+  const std::vector<double>& factors = own_->factors[place_of(run)];
+  if (!factors.empty()) nearby.factor *= factors[static_cast<std::size_t>(operation.kernel_class)];
+  return nearby;
+}
+
+KernelTime KernelTimes::time(const FrameworkOperation& operation,
+                             const NearbyKernels& nearby) const {
   KernelTime time;
-  time.is_calibrated = false;
-  time.sigma = unknown_sigma;
-  const KernelForm form = form_of(operation.kernel_class);
-  time.busy_s = form_time_s(form, product_pass(operation.kernel_class), operation.precision,
-                            first_coefficients(form), operation.dims, gpu_);
-  time.kernels_s = time.busy_s;
+  if (nearby.times != nullptr) {
+    time = nearby.times->time(operation.dims, gpu_, nearby.samples);
+  } else {
+    const KernelForm form = form_of(operation.kernel_class);
+    time.is_calibrated = false;
+    time.sigma = unknown_sigma;
+    time.busy_s = form_time_s(form, product_pass(operation.kernel_class), operation.precision,
+                              first_coefficients(form), operation.dims, gpu_);
+    time.kernels_s = time.busy_s;
+  }
+  if (nearby.own_weight > 0) {
+    const KernelTime own = nearby.own->time(operation.dims, gpu_, nearby.own_samples);
+    const double overlap = own.kernels_s / own.busy_s;
+    time.busy_s =
+        std::pow(time.busy_s, 1 - nearby.own_weight) * std::pow(own.busy_s, nearby.own_weight);
+    time.kernels_s = time.busy_s * overlap;
+    time.kernels = nearby.own_weight > 0.5 ? own.kernels : time.kernels;
+    time.sigma += nearby.own_weight * (own.sigma - time.sigma);
+    time.is_calibrated = true;
+  }
+  time.busy_s *= nearby.factor;
+  time.kernels_s *= nearby.factor;
   return time.part_of(operation);
 }
 

@@ -38,6 +38,7 @@ struct NearbySamples {
   double kernels = 1;     ///< of the nearest sample: how many there are
   double overlap = 0;     ///< kernels_s over busy_s
   double scratch = 0;     ///< of most of them: bytes of scratch memory per byte of images
+  double distance = 0;    ///< of the nearest sample, in natural logarithms of the dimensions
 };
 
 /// The fitted form of one class in one precision, corrected by what it misses at the samples
@@ -96,6 +97,17 @@ class ClassTimes {
   std::vector<Point> points_;
 };
 
+/// What of the samples concerns one operation, whatever the GPU that is asked about.
+struct NearbyKernels {
+  const ClassTimes* times = nullptr;  ///< null: no sample was measured
+  NearbySamples samples;
+  double factor = 1;  ///< of the time that is carried over, by what is known of the GPU
+  /// Samples of the GPU itself, and how far they are believed: not at all far away from them.
+  const ClassTimes* own = nullptr;
+  NearbySamples own_samples;
+  double own_weight = 0;
+};
+
 /// Every class of a calibration, on a GPU: the one it was measured on, or another one to which the
 /// fits are transferred. A class in fp16 without samples of its own takes those in bf16, at the
 /// fp16 peak of the GPU: Volta and Turing have matrix units for fp16 alone.
@@ -104,20 +116,38 @@ class KernelTimes {
   /// `fp16_as_fp32`: classes that take samples in fp32 there, with half the bytes.
   KernelTimes(const Calibration& calibration, const GpuRates& measured_on, const GpuRates& gpu,
               std::span<const OperationClass> fp16_as_fp32 = {});
-  KernelTime time(const FrameworkOperation& operation) const;
+  /// The same with what is known of another machine: its own samples stand before those that are
+  /// carried over, classes of the same kind are corrected by them, and everything by what
+  /// iterations of whole networks in the framework say.
+  KernelTimes corrected_by(const Calibration& transfer, const GpuRates& measured_on,
+                           const Framework& framework) const;
+
+  KernelTime time(const FrameworkOperation& operation, RunKind run = {}) const {
+    return time(operation, nearby(operation, run));
+  }
+  /// In two steps, for several GPUs. Valid as long as this or another one that shares its classes.
+  NearbyKernels nearby(const FrameworkOperation& operation, RunKind run) const;
+  KernelTime time(const FrameworkOperation& operation, const NearbyKernels& nearby) const;
   const GpuRates& gpu() const { return gpu_; }
 
   /// The same calibration on another GPU; both share the classes.
   KernelTimes on(const GpuRates& gpu) const;
-  /// Whose samples an operation takes; null: no sample was measured. Valid as long as this or
-  /// another one that shares its classes.
-  const ClassTimes* class_of(const FrameworkOperation& operation) const;
 
  private:
-  const ClassTimes* find(OperationClass kernel_class, DType precision) const;
+  using Classes = std::unordered_map<std::uint32_t, ClassTimes>;
+  /// What is known of a machine beside what is carried over to it.
+  struct Own {
+    Classes classes;
+    GpuRates rates;
+    std::array<std::vector<double>, run_kinds> factors;  // by OperationClass; empty: all are 1
+  };
+  const ClassTimes* carried(OperationClass kernel_class, DType precision) const;
+  double factor_by_own(const FrameworkOperation& operation) const;
+  void add_own(const FrameworkOperation& operation, NearbyKernels& nearby) const;
 
   GpuRates gpu_;
-  std::shared_ptr<const std::unordered_map<std::uint32_t, ClassTimes>> classes_;
+  std::shared_ptr<const Classes> classes_;
+  std::shared_ptr<const Own> own_;  // null: nothing
 };
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 #include "strata/predict/expected/kernel_times.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/framework/framework.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/predict/expected/round_gpu_test.hpp"
 
@@ -309,5 +310,96 @@ TEST(KernelTimes, of_point_wise_kernels_on_another_gpu_go_by_what_holds_them_up)
   EXPECT_NEAR(seconds(1, 1.0 / 4, 1), 4, 0.01);
   EXPECT_NEAR(seconds(1, 2, 1), 0.5, 0.01);
 }
+/// Linear layers forward, and of weights backward, on the GPU of round numbers; in bf16.
+Calibration measured_products() {
+  Calibration calibration;
+  for (const char* name : {"linear.forward_no_bias", "linear.backward_weight"}) {
+    CalibratedClass one{.kernel_class = name, .precision = "bf16"};
+    one.coefficients = first_coefficients(KernelForm::product);
+    calibration.classes.push_back(one);
+  }
+  return calibration;
+}
+
+FrameworkOperation product_of(const char* name, double m, double n, double k) {
+  return {*operation_class_named(name), DType::bf16, 0, {1, m, n, k}};
+}
+
+/// A table of one product forward that takes twice as long there as is carried over.
+class CorrectedTimes : public testing::Test {
+ protected:
+  CorrectedTimes() : carried_(measured_products(), round_gpu(), other_gpu()) {
+    CalibratedClass table{.kernel_class = "linear.forward_no_bias", .precision = "bf16"};
+    table.coefficients = first_coefficients(KernelForm::product);
+    const double carried_s = carried_.time(forward(1024)).busy_s;
+    table.samples = {{{1, 1024, 1024, 1024}, 2 * carried_s, 2 * carried_s, 1}};
+    transfer_.classes = {table};
+    transfer_.networks = {{.framework = "pytorch-eager",
+                           .is_inference = true,
+                           .in_16_bits = true,
+                           .factors = {{"products", 3}}}};
+  }
+
+  static GpuRates other_gpu() {
+    GpuRates gpu = round_gpu();
+    gpu.units = 50;
+    gpu.kernel_flop_per_s.fill(5e13);
+    return gpu;
+  }
+  static FrameworkOperation forward(double n) {
+    return product_of("linear.forward_no_bias", n, n, n);
+  }
+  KernelTimes corrected(const char* framework = "pytorch-compile") const {
+    return carried_.corrected_by(transfer_, other_gpu(), framework_named(framework));
+  }
+
+  KernelTimes carried_;
+  Calibration transfer_;
+};
+
+TEST_F(CorrectedTimes, are_those_of_the_table_near_its_samples) {
+  const double ratio = corrected().time(forward(1024)).busy_s / carried_.time(forward(1024)).busy_s;
+  EXPECT_NEAR(ratio, std::pow(2, 1 / 1.02), 1e-3);
+}
+
+TEST_F(CorrectedTimes, are_carried_over_far_from_them) {
+  // e² away in each dimension and more.
+  EXPECT_EQ(corrected().time(forward(16384)).busy_s, carried_.time(forward(16384)).busy_s);
+}
+
+TEST_F(CorrectedTimes, of_other_passes_are_longer_by_as_much) {
+  const FrameworkOperation backward = product_of("linear.backward_weight", 1024, 1024, 1024);
+  const double ratio = corrected().time(backward).busy_s / carried_.time(backward).busy_s;
+  EXPECT_NEAR(ratio, std::pow(2, 1 / 1.02), 1e-3);
+  const FrameworkOperation far = product_of("linear.backward_weight", 16384, 16384, 16384);
+  EXPECT_EQ(corrected().time(far).busy_s, carried_.time(far).busy_s);
+}
+
+TEST_F(CorrectedTimes, take_factors_of_networks_in_their_framework_and_kind_of_run_alone) {
+  const KernelTimes times = corrected("pytorch-eager");
+  const double plain_s = times.time(forward(16384)).busy_s;
+  const RunKind inference{.is_inference = true, .in_16_bits = true};
+  EXPECT_DOUBLE_EQ(times.time(forward(16384), inference).busy_s, 3 * plain_s);
+  EXPECT_DOUBLE_EQ(times.time(forward(16384), {.is_inference = true, .in_16_bits = false}).busy_s,
+                   plain_s);
+  EXPECT_DOUBLE_EQ(corrected().time(forward(16384), inference).busy_s, plain_s);
+}
+
+// A tensor that was just written is read from the last cache, of which GPUs have very different
+// ones.
+TEST(KernelTimes, of_what_fits_into_the_last_cache_are_shorter_there) {
+  GpuRates other = round_gpu(), cached = round_gpu();
+  other.bytes_per_s = cached.bytes_per_s = 2e11;
+  other.l2_bytes = cached.l2_bytes = 4e6;
+  other.l2_bytes_per_s = cached.l2_bytes_per_s = 1e12;
+  cached.l2_bytes = 1e8;
+  const auto ratio = [&](double elements) {
+    return relu_times().time({elements}, cached).busy_s /
+           relu_times().time({elements}, other).busy_s;
+  };
+  EXPECT_LT(ratio(1e6), 0.7);  // 8 MB through the kernel
+  EXPECT_EQ(ratio(1e8), 1);    // 800 MB
+}
+
 }  // namespace
 }  // namespace strata
