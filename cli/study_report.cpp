@@ -33,7 +33,15 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   }
   columns.push_back({.title = "note", .least_width = 10, .leaves = 1});
   Table table(std::move(columns));
+  std::string_view sentence;
+  bool is_apart = false;
   for (const Finding& finding : study.findings) {
+    if (finding.is_apart && !is_apart)
+      table.add_heading("Strata's own kernels, which the study never had: in no count");
+    is_apart = finding.is_apart;
+    if (finding.sentence != sentence && !finding.sentence.empty())
+      table.add_heading(finding.sentence);
+    sentence = finding.sentence;
     std::vector<std::string> cells = {
         finding.observation, finding.network, finding.what,
         finding.printed,     finding.found,   std::string(word_of(verdict_of(finding)))};
@@ -47,8 +55,10 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   return table.to_text(style);
 }
 
-/// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200": of those that could be judged.
+/// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200": of those that could be judged;
+/// of a study whose rows name their claims, how many claims and rows there are.
 std::string held_words(const StudyResult& study) {
+  if (claims_of(study.findings) > 0) return counts_text(study.findings);
   const Tally tally = tally_of(study.findings);
   const std::string held = fmt::format("{} of {} hold", tally.held, tally.held + tally.not_held);
   if (study.measured.empty()) return held;
@@ -101,6 +111,8 @@ StudyJson study_json(const StudyReport& study) {
   json["place"] = study.result->place;
   json["rule"] = study.result->rule;
   json["statements"] = tally.statements();
+  if (const std::size_t claims = claims_of(study.result->findings); claims > 0)
+    json["claims"] = claims;
   json["printed"] = tally.held + tally.not_held;
   json["held"] = tally.held;
   json["not_held"] = tally.not_held;
@@ -128,6 +140,8 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
                     {"rule", note.rule},
                     {"reason", note.reason},
                     {"note", finding.note}};
+  if (!finding.sentence.empty()) json["sentence"] = finding.sentence;
+  if (finding.is_apart) json["is_apart"] = true;
   if (finding.measured) {
     const std::optional<bool>& holds = finding.measured->holds;
     json["measured"] = {{"found", finding.measured->found},
@@ -169,16 +183,17 @@ std::string to_json(std::span<const StudyReport> all, const Provenance& provenan
 
 std::string to_csv(std::span<const StudyReport> all) {
   std::string text =
-      "study,observation,network,what,printed,found,holds,measured,measured_holds,note\n";
+      "study,observation,network,what,printed,found,holds,measured,measured_holds,note,sentence\n";
   for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Finding& finding : study.result->findings)
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
-                      csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
-                      csv_cell(finding.found), word_of(verdict_of(finding)),
-                      csv_cell(finding.measured ? finding.measured->found : ""),
-                      word_of(measured_verdict_of(finding)), csv_cell(finding.note));
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", study.name,
+                          csv_cell(finding.observation), csv_cell(finding.network),
+                          csv_cell(finding.what), csv_cell(finding.printed),
+                          csv_cell(finding.found), word_of(verdict_of(finding)),
+                          csv_cell(finding.measured ? finding.measured->found : ""),
+                          word_of(measured_verdict_of(finding)), csv_cell(finding.note),
+                          csv_cell(finding.sentence));
   }
   return text;
 }

@@ -212,7 +212,14 @@ test("what a paper prints is drawn into the figures", async () => {
   strata("reproduce", "capture", "--html", "printed.html");
   const page = await open("printed.html", { scheme: "dark" });
   const section = await view(page, "study-capture");
-  const image = section.locator("figure[data-figure=capture-shares] img");
+  // Counts and the first figure come before the rows.
+  assert.match(await section.locator("p.counts").textContent(), /^\d+ hold, \d+ do not, \d+ cannot be judged: \d+ claims in \d+ rows\.$/);
+  assert.ok(
+    await section.evaluate(
+      (each) => each.querySelector("figure.paper").compareDocumentPosition(each.querySelector("table")) & Node.DOCUMENT_POSITION_FOLLOWING,
+    ),
+  );
+  const image = section.locator("figure[data-figure=capture-launches] img");
   const source = decodeURIComponent(await image.getAttribute("src"));
   assert.ok(source.includes("printed in the paper</text>"), "in the legend");
   await image.evaluate((each) => each.scrollIntoView());

@@ -143,6 +143,7 @@ export interface ReproducedStudy {
   place?: string;
   rule?: string;
   statements?: number;
+  claims?: number; // different sentences of the statements
   held?: number;
   not_held?: number;
   not_judged?: number;
@@ -167,6 +168,8 @@ export interface StudyFinding {
   rule?: string; // of this row; else the study's
   reason?: string;
   note: string; // both
+  sentence?: string; // what the study says, in other words, and where
+  is_apart?: boolean; // of Strata's own kernels, which the study never had: in no count
   /// On a device of today, where it was measured, too; null: nothing is claimed of it.
   measured?: { found: string; holds: boolean | null };
 }

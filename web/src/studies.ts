@@ -48,10 +48,16 @@ function verdictColumn(
 function columnsOf(study: ReproducedStudy, findings: StudyFinding[]): SortColumn<StudyFinding>[] {
   const measuredOn = study.measured_on;
   const hasRules = findings.some((each) => (each.rule ?? "") !== ""); // else the study's, above the table
+  const hasSentences = findings.some((each) => each.sentence !== undefined);
   return [
-    textColumn("observation", "where", (each) => each.observation),
-    textColumn("network", study.place ?? "of what", (each) => each.network),
-    textColumn("what", "statement", (each) => each.what, "statement"),
+    textColumn("observation", hasSentences ? "about" : "where", (each) => each.observation),
+    ...(hasSentences
+      ? [textColumn("sentence", "the study says", (each) => each.sentence ?? "", "statement")]
+      : []),
+    textColumn("network", study.place ?? "of what", (each) =>
+      each.is_apart === true ? `${each.network} (apart)` : each.network,
+    ),
+    textColumn("what", hasSentences ? "data" : "statement", (each) => each.what, "statement"),
     textColumn("printed", "printed", (each) => each.printed),
     textColumn("found", measuredOn === undefined ? "computed" : "predicted", (each) => each.found),
     verdictColumn("verdict", "verdict", verdictOf),
@@ -147,6 +153,25 @@ function gallery(figures: StudyFigure[]): HTMLElement {
   );
 }
 
+/// "15 hold, 14 do not, 4 cannot be judged: 20 claims in 33 rows"; as predicted and as measured
+/// where both stand beside a statement.
+function countsText(study: ReproducedStudy): string {
+  const counts = (held = 0, notHeld = 0, notJudged = 0): string =>
+    `${held} hold, ${notHeld} do not, ${notJudged} cannot be judged`;
+  const ours = counts(study.held, study.not_held, study.not_judged);
+  if (study.measured_on !== undefined) {
+    const measured = counts(
+      study.measured_held,
+      study.measured_not_held,
+      study.measured_not_judged,
+    );
+    return `As predicted ${ours}; as measured on ${study.measured_on} ${measured}.`;
+  }
+  return study.claims === undefined
+    ? `${ours}.`
+    : `${ours}: ${study.claims} claims in ${study.statements ?? 0} rows.`;
+}
+
 function renderStudy(
   context: Context,
   document: ReproductionDocument,
@@ -160,6 +185,11 @@ function renderStudy(
   }
   const about = [study.published, study.basis].filter((each) => each !== undefined).join("; here ");
   if (about !== "") element.append(h("p", {}, h("bdi", {}, about)));
+  element.append(h("p", { class: "counts" }, h("bdi", {}, countsText(study))));
+  // The first figure comes before the rows, which are many.
+  const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
+  const [first, ...others] = figures;
+  if (first !== undefined) element.append(gallery([first]));
   element.append(h("p", { class: "dim" }, "Holds: ", h("bdi", {}, `${study.rule ?? ""}.`)));
   renderStatements(
     context,
@@ -167,13 +197,12 @@ function renderStudy(
     document.findings.filter((each) => each.study === study.name),
     element,
   );
-  const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
-  if (figures.length === 0) return;
+  if (first === undefined) return;
   element.append(
     h("h3", {}, figures.length === 1 ? "1 figure" : `${figures.length} figures`),
     h("p", { class: "dim" }, "Open diamonds and dotted lines are what the paper prints, where it prints it."),
-    gallery(figures),
   );
+  if (others.length > 0) element.append(gallery(others));
 }
 
 export function studyView(name: string): string {

@@ -33,6 +33,11 @@ void trim_right(std::string& text) { text.erase(text.find_last_not_of(' ') + 1);
 
 void Table::add_row(std::vector<std::string> cells) { rows_.push_back(checked(std::move(cells))); }
 
+void Table::add_heading(std::string text) {
+  if (!is_printable(text)) text = printable(text);
+  headings_.emplace_back(rows_.size(), std::move(text));
+}
+
 void Table::add_total(std::vector<std::string> cells) {
   totals_.push_back(checked(std::move(cells)));
 }
@@ -112,7 +117,12 @@ std::string Table::headings(const Layout& layout, const TextStyle& style) const 
 std::string Table::to_text(const TextStyle& style) const {
   const Layout layout = layout_for(style.columns);
   std::string text = headings(layout, style);
-  for (const auto& row : rows_) text += line(row, layout) + '\n';
+  auto heading = headings_.begin();
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (; heading != headings_.end() && heading->first == row; ++heading)
+      text += bold(std::string(margin, ' ') + heading->second, style) + '\n';
+    text += line(rows_[row], layout) + '\n';
+  }
   if (!totals_.empty()) {
     text.append(margin, ' ');
     for (std::size_t at = margin; at < total_width(layout.widths); ++at) text += "─";

@@ -39,6 +39,10 @@ struct Finding {
   std::string note;         ///< why not, where that is known
   std::optional<MeasuredAnswer> measured = {};
   std::vector<PrintedPoint> drawn = {};  ///< what is printed, in figures
+  /// What the study says, in our words, and where: the claim that this row tests. Rows with the
+  /// same sentence belong to one claim.
+  std::string sentence = {};
+  bool is_apart = false;  ///< about kernels of ours, which the study never had: it is in no count
 };
 
 /// Calls `progress` with a share between 0 and 1 now and then.

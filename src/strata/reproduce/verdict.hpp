@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 /// What a row of a study says about the published statement, and how many say what.
 namespace strata {
@@ -27,7 +29,8 @@ Verdict verdict_of(const Finding& finding);
 /// By what was measured beside it.
 Verdict measured_verdict_of(const Finding& finding);
 
-/// Statements of a study by their verdict. Rows that the study does not print are not in it.
+/// Statements of a study by their verdict. Rows that the study does not print are not in it, nor
+/// those that stand apart.
 struct Tally {
   std::size_t held = 0;
   std::size_t not_held = 0;
@@ -38,6 +41,14 @@ struct Tally {
 };
 Tally tally_of(std::span<const Finding> findings);
 Tally measured_tally_of(std::span<const Finding> findings);
+/// Different sentences of the statements that a tally counts.
+std::size_t claims_of(std::span<const Finding> findings);
+/// "20 claims in 33 rows: 15 yes, 14 no, 4 cannot be judged".
+std::string counts_text(std::span<const Finding> findings);
+
+/// Rows of one sentence together, in the order of the first of each; those that stand apart behind
+/// all others.
+void group_by_claim(std::vector<Finding>& findings);
 
 /// A note is its rule ("holds above 30 %", "rule: above 30 %"), where the row has one of its own,
 /// and behind "; " the reason or remark.
