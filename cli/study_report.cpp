@@ -36,8 +36,10 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   std::string_view sentence;
   bool is_apart = false;
   for (const Finding& finding : study.findings) {
-    if (finding.is_apart && !is_apart)
+    if (finding.is_apart && !is_apart) {
       table.add_heading("Strata's own kernels, which the study never had: in no count");
+      sentence = {};
+    }
     is_apart = finding.is_apart;
     if (finding.sentence != sentence && !finding.sentence.empty())
       table.add_heading(finding.sentence);

@@ -76,6 +76,28 @@ TEST(StudyReport, of_several_begins_with_a_table_of_how_many_statements_hold) {
       << "one study needs no such table";
 }
 
+TEST(StudyReport, rows_stand_under_their_sentence_and_ours_apart) {
+  std::vector<StudyReport> all = made_up_studies();
+  std::vector<Finding>& rows = all.front().result->findings;
+  for (Finding& finding : rows) finding.sentence = "FFT is the fastest (figure 3)";
+  rows.back() = rows.front();
+  rows.back().is_apart = true;
+  const std::string text = to_text(std::span(all).first(1), TextStyle{});
+  const std::size_t sentence = text.find("\n  FFT is the fastest (figure 3)\n");
+  const std::size_t apart = text.find("\n  Strata's own kernels, which the study never had");
+  ASSERT_NE(sentence, text.npos) << text;
+  ASSERT_NE(apart, text.npos) << text;
+  EXPECT_LT(sentence, apart);
+  EXPECT_NE(text.find("1 claim in 4 rows: 2 yes, 1 no, 1 cannot be judged: as it says"), text.npos)
+      << text;
+  const auto json = nlohmann::json::parse(to_json(all, Provenance{}));
+  EXPECT_EQ(json["studies"][0]["claims"], 1);
+  EXPECT_FALSE(json["studies"][1].contains("claims"));
+  EXPECT_EQ(json["findings"][0]["sentence"], "FFT is the fastest (figure 3)");
+  EXPECT_EQ(json["findings"][4]["is_apart"], true);
+  EXPECT_FALSE(json["findings"][0].contains("is_apart"));
+}
+
 TEST(StudyReport, json_has_the_counts_and_each_row_its_verdict_rule_and_reason) {
   const auto json = nlohmann::json::parse(to_json(made_up_studies(), Provenance{}));
   const auto& first = json.at("studies").at(0);

@@ -27,6 +27,24 @@ std::string padded(const std::string& cell, std::size_t width, const Column& col
   return column.align == Align::left ? text + space : space + text;
 }
 
+/// In lines that fit, broken between words; a single word may be too wide.
+std::string heading_lines(std::string_view text, const TextStyle& style) {
+  std::string lines, line;
+  const auto end_line = [&] {
+    lines += bold(std::string(margin, ' ') + line, style) + '\n';
+    line.clear();
+  };
+  for (const std::string_view word : split(text, ' ')) {
+    const bool is_too_wide = style.columns > 0 && !line.empty() &&
+                             margin + width_of(line) + 1 + width_of(word) > style.columns;
+    if (is_too_wide) end_line();
+    line += line.empty() ? "" : " ";
+    line += word;
+  }
+  end_line();
+  return lines;
+}
+
 void trim_right(std::string& text) { text.erase(text.find_last_not_of(' ') + 1); }
 
 }  // namespace
@@ -120,7 +138,7 @@ std::string Table::to_text(const TextStyle& style) const {
   auto heading = headings_.begin();
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     for (; heading != headings_.end() && heading->first == row; ++heading)
-      text += bold(std::string(margin, ' ') + heading->second, style) + '\n';
+      text += heading_lines(heading->second, style);
     text += line(rows_[row], layout) + '\n';
   }
   if (!totals_.empty()) {

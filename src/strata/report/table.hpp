@@ -32,7 +32,7 @@ class Table {
 
   /// One cell per column.
   void add_row(std::vector<std::string> cells);
-  /// A line of its own before the next row, as wide as the terminal: what the rows below are about.
+  /// Stands before the next row, across the table: what the rows below are about.
   void add_heading(std::string text);
   /// Draws a line before the next row, and that row in bold: totals.
   void add_total(std::vector<std::string> cells);

@@ -75,8 +75,9 @@ std::size_t claims_of(std::span<const Finding> findings) {
 
 std::string counts_text(std::span<const Finding> findings) {
   const Tally tally = tally_of(findings);
-  return fmt::format("{} claims in {} rows: {} yes, {} no, {} cannot be judged",
-                     claims_of(findings), tally.statements(), tally.held, tally.not_held,
+  const std::size_t claims = claims_of(findings);
+  return fmt::format("{} claim{} in {} rows: {} yes, {} no, {} cannot be judged", claims,
+                     claims == 1 ? "" : "s", tally.statements(), tally.held, tally.not_held,
                      tally.not_judged);
 }
 
