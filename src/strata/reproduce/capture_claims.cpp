@@ -94,37 +94,21 @@ bool launches_alone(std::span<const double> shares) {
   return least > 0.9 && shares.back() < least;
 }
 
-const std::vector<FollowedClaim> followed_over_batches = {
-    {"broadcast",
-     "iteration",
-     share_of_collectives,
-     falls_from_45,
-     "holds where it is from 30 to 60 % at 4 and falls from batch to batch, by a tenth in all",
-     {}},
-    {"winograd-k80",
-     "iteration",
-     share_of_winograd,
-     peaks_at_16,
-     "holds where it rises to 16 and falls from there, by a tenth each; 5 % are noise",
-     {}},
+constexpr FollowedClaim followed_over_batches[] = {
+    {"broadcast", "iteration", share_of_collectives, falls_from_45,
+     "holds where it is from 30 to 60 % at 4 and falls from batch to batch, by a tenth in all"},
+    {"winograd-k80", "iteration", share_of_winograd, peaks_at_16,
+     "holds where it rises to 16 and falls from there, by a tenth each; 5 % are noise"},
     {"winograd-p40",
      "iteration",
      share_of_winograd,
      grows,
      "holds where it falls at no batch and 64 has a tenth more than 4; 5 % are noise",
-     {"resnet18", "vgg16"}},
-    {"max-pool",
-     "iteration",
-     share_of_pool_backward,
-     grows,
-     "holds where it falls at no batch and 64 has a tenth more than 4; 5 % are noise",
-     {}},
-    {"launches",
-     "backward",
-     share_of_launches,
-     launches_alone,
-     "holds above 90 % at 4 to 32 and with less at 64",
-     {}},
+     {{"resnet18", "vgg16"}}},
+    {"max-pool", "iteration", share_of_pool_backward, grows,
+     "holds where it falls at no batch and 64 has a tenth more than 4; 5 % are noise"},
+    {"launches", "backward", share_of_launches, launches_alone,
+     "holds above 90 % at 4 to 32 and with less at 64"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "strata/reproduce/capture_shares.hpp"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +29,7 @@ struct FollowedClaim {
   double (*share)(const CaptureCase& one);
   bool (*is_so)(std::span<const double> shares);
   std::string_view rule;
-  std::vector<std::string_view> networks;  ///< empty: all
+  std::array<std::string_view, 2> networks = {};  ///< none: all
 };
 std::span<const FollowedClaim> followed_claims();
 

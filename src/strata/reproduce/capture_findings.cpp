@@ -181,7 +181,8 @@ void add_followed_shares(const CaptureStudy& study, CaptureRows& rows) {
     const CaptureClaim& claim = capture_claim(followed.id);
     for (const std::string_view network : captured_networks) {
       const auto& only = followed.networks;
-      if (!only.empty() && std::find(only.begin(), only.end(), network) == only.end()) continue;
+      if (!only.front().empty() && std::find(only.begin(), only.end(), network) == only.end())
+        continue;
       const auto found = shares_over_batches(study, network, followed.part, followed.share);
       if (!found) {
         rows.add_without_verdict(claim, network, "not measured", std::string(not_in_results));

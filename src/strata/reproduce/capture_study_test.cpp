@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/reproduce/capture_claims.hpp"
+#include "strata/reproduce/printed_points.hpp"
 
 #include <gtest/gtest.h>
 
@@ -352,6 +353,15 @@ TEST(CaptureStudy, figures_have_a_picture_each_with_the_batches_as_printed) {
   };
   EXPECT_NE(named("capture-winograd").csv.find("alexnet,16,0.4\n"), std::string::npos);
   EXPECT_NE(named("capture-launches").csv.find("alexnet,64,0.5\n"), std::string::npos);
+  // What the report prints stands in the pictures: 45 % of broadcasts at batch 4.
+  std::vector<Figure> drawn = figures;
+  draw_printed_points(reproduce_capture(study), drawn);
+  for (const Figure& figure : drawn) {
+    if (figure.name != "capture-broadcasts" && figure.name != "capture-launches") continue;
+    const auto& series = figure.grid.panels.at(0).series;
+    ASSERT_EQ(series.size(), 2U) << figure.name;
+    EXPECT_EQ(series.back().points.at(0).y, figure.name == "capture-launches" ? 1.0 : 0.45);
+  }
   EXPECT_EQ(named("capture-winograd").grid.panels.at(0).x.categories,
             (std::vector<std::string>{"4", "8", "16", "32", "64"}));
   EXPECT_EQ(named("capture-flop").grid.panels.at(0).series.size(), 3U);

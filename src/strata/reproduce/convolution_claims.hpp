@@ -54,7 +54,7 @@ struct ConvClaim {
   std::string printed;
 };
 /// One of the table of claims.
-const ConvClaim& conv_claim(std::string_view number);
+ConvClaim conv_claim(std::string_view number);
 
 class ConvFindings {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures 4, 6 and 7 and table II of the study: kernels, how well they use the GPU, and copies.
 #include "strata/base/units.hpp"
+#include "strata/capture/recording_profile.hpp"
 #include "strata/reproduce/convolution_claims.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ std::optional<double> role_share(const ConvStudy& study, const ConvPoint* point,
 }
 
 void add_gemm_share(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("10");
+  const ConvClaim claim = conv_claim("10");
   const ConvContender* unroll = study.named("unroll");
   const auto share = role_share(study, point_of_figure_4(study), unroll, KernelRole::gemm);
   if (!share) return findings.missing(claim);
@@ -52,7 +53,7 @@ void add_gemm_share(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_fft_roles(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("46");
+  const ConvClaim claim = conv_claim("46");
   const ConvPoint* point = point_of_figure_4(study);
   constexpr KernelRole roles[] = {KernelRole::transform, KernelRole::gemm,
                                   KernelRole::inverse_transform, KernelRole::transpose};
@@ -76,7 +77,7 @@ struct KernelExtent {
   std::string least_of, most_of;
 
   void add(double value, const ConvCell& cell, const KernelFacts& kernel) {
-    const std::string who = fmt::format("{} of {}", kernel.name, cell.strategy);
+    const std::string who = fmt::format("{} of {}", short_kernel_name(kernel.name), cell.strategy);
     if (values.count == 0 || value < values.least) least_of = who;
     if (values.count == 0 || value > values.most) most_of = who;
     values.add(value);
@@ -102,7 +103,7 @@ void add_kernel_resources(const ConvStudy& study, ConvFindings& findings) {
     }
   }
   const std::string_view not_told = has_library ? "" : "; the library's were not traced";
-  const ConvClaim& claim = conv_claim("12");
+  const ConvClaim claim = conv_claim("12");
   if (registers.values.count == 0) {
     findings.missing(claim);
   } else {
@@ -113,7 +114,7 @@ void add_kernel_resources(const ConvStudy& study, ConvFindings& findings) {
                    "all are within the printed range, Theano-fft's 2 with it",
                    fmt::format("the most: {}{}", registers.most_of, not_told));
   }
-  const ConvClaim& shared_claim = conv_claim("13");
+  const ConvClaim shared_claim = conv_claim("13");
   if (shared.values.count == 0) return findings.missing(shared_claim);
   constexpr double kib = 1024;
   findings.judge(shared_claim, sizes_text(shared.values),
@@ -192,7 +193,7 @@ void add_mostly_below(const ConvStudy& study, const ConvClaim& claim,
 }
 
 void add_lowest_shared(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("39");
+  const ConvClaim claim = conv_claim("39");
   const auto means = means_of(study, efficiencies_at_layers(study, &ConvEfficiency::shared));
   const auto fft = std::find_if(means.begin(), means.end(), [](const auto& mean) {
     return mean.second.find("fft") != std::string::npos;
@@ -205,7 +206,7 @@ void add_lowest_shared(const ConvStudy& study, ConvFindings& findings) {
 
 /// At how many layers the strategy of the highest occupancy is not the fastest.
 void add_occupancy_and_speed(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("21");
+  const ConvClaim claim = conv_claim("21");
   const EfficiencyValues found = efficiencies_at_layers(study, &ConvEfficiency::occupancy);
   if (found.all.count == 0) return findings.missing(claim, std::string(no_efficiencies));
   const ConvIndex index(study.results());
@@ -232,7 +233,7 @@ void add_occupancy_and_speed(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_shared_efficiency(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("24");
+  const ConvClaim claim = conv_claim("24");
   const EfficiencyValues found = efficiencies_at_layers(study, &ConvEfficiency::shared);
   ConvExtent library;
   for (const auto& [strategy, layer, value] : found.values) {
@@ -263,8 +264,8 @@ bool ran_fft(const ConvStudy& study, std::string_view strategy, std::string_view
 }
 
 void add_warp_efficiency(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("25");
-  const ConvClaim& fft_claim = conv_claim("32");
+  const ConvClaim claim = conv_claim("25");
+  const ConvClaim fft_claim = conv_claim("32");
   const EfficiencyValues found = efficiencies_at_layers(study, &ConvEfficiency::warp_execution);
   ConvExtent others, fft;
   WhoWhere below;
@@ -308,8 +309,8 @@ std::optional<TransferShares> copy_shares(const ConvTrained& trained) {
 }
 
 void add_copy_rows(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& pinned_claim = conv_claim("14");
-  const ConvClaim& pageable_claim = conv_claim("15");
+  const ConvClaim pinned_claim = conv_claim("14");
+  const ConvClaim pageable_claim = conv_claim("15");
   ConvExtent pinned, pageable;
   std::string worst_pinned, worst_pageable;
   double longest_beside = -1;

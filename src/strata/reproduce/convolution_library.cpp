@@ -12,7 +12,7 @@ namespace {
 /// At how many points the library's matrix products, all that the study's cuDNN had, take less time
 /// than explicit unrolling.
 void add_fastest_unrolling(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("33");
+  const ConvClaim claim = conv_claim("33");
   std::size_t points = 0, ahead = 0;
   for (const ConvPoint* point : study.points({"b", "i"})) {
     const auto ratio = time_ratio(study, *point, study.named("unroll"), study.vendor_gemm());
@@ -27,7 +27,7 @@ void add_fastest_unrolling(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_second_fastest(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("34");
+  const ConvClaim claim = conv_claim("34");
   std::size_t points = 0, second = 0;
   WhoWhere ahead;
   for (const ConvPoint* point : study.points({"b", "i", "f", "k"})) {
@@ -56,7 +56,7 @@ void add_second_fastest(const ConvStudy& study, ConvFindings& findings) {
 
 /// The strategy of cuda-convnet2 stands for it where it is not in the results.
 void add_convnet_over_kernels(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("35");
+  const ConvClaim claim = conv_claim("35");
   const ConvContender* convnet = study.named("cuda-convnet2");
   if (convnet == nullptr) convnet = study.named("direct");
   ConvExtent ratios;
@@ -75,7 +75,7 @@ void add_convnet_over_kernels(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_library_memory(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("41");
+  const ConvClaim claim = conv_claim("41");
   const ConvContender* unroll = study.named("unroll");
   const ConvContender* library = study.vendor_gemm();
   if (unroll == nullptr || library == nullptr) return findings.missing(claim);

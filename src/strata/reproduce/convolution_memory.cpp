@@ -32,7 +32,7 @@ std::string most_scratch_text(const ConvStudy& study, const ConvContender& who) 
 }
 
 void add_direct_memory(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("8");
+  const ConvClaim claim = conv_claim("8");
   const ConvContender* direct = study.named("direct");
   ConvExtent sizes;
   std::size_t points = 0, least = 0;
@@ -63,7 +63,7 @@ void add_direct_memory(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_fft_memory(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("9");
+  const ConvClaim claim = conv_claim("9");
   ConvExtent sizes;
   std::size_t points = 0, most = 0;
   WhoWhere above;
@@ -104,7 +104,7 @@ std::string whole_unrolling_text(const ConvStudy& study) {
 }
 
 void add_unrolling_memory(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("18");
+  const ConvClaim claim = conv_claim("18");
   const ConvContender* direct = study.named("direct");
   const ConvContender* unroll = study.named("unroll");
   if (direct == nullptr || unroll == nullptr || study.fft() == nullptr)
@@ -178,7 +178,7 @@ std::map<std::string, Refusals> refusals_of(const ConvStudy& study) {
 }
 
 void add_shape_limits(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("16");
+  const ConvClaim claim = conv_claim("16");
   const auto& cells = study.results().cells;
   if (std::none_of(cells.begin(), cells.end(),
                    [](const ConvCell& cell) { return cell.strategy == "unroll"; }))
@@ -223,7 +223,7 @@ ConvExtent off_multiples(const ConvStudy& study, const ConvContender& who) {
 }
 
 void add_multiples(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("17");
+  const ConvClaim claim = conv_claim("17");
   constexpr double longer = 1.1;
   for (const ConvContender& each : study.contenders()) {
     if (each.name.find("convnet") == std::string::npos) continue;

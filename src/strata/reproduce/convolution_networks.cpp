@@ -60,7 +60,7 @@ double batch_distance(const HotLayers& network) {
 /// What the library's kernels for the convolutions of these networks do, all passes together. The
 /// study names them and prints no share.
 void add_library_kernels(std::span<const HotLayers> networks, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("30");
+  const ConvClaim claim = conv_claim("30");
   std::map<std::string, double> roles;
   double all_s = 0;
   for (const HotLayers& network : networks) {

@@ -41,7 +41,7 @@ std::string library_fft_text(const ConvStudy& study, const ConvExtent& extent,
 }
 
 void add_small_kernels(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("3");
+  const ConvClaim claim = conv_claim("3");
   ConvExtent slower, library_slower;
   WhoWhere ahead;
   for (const ConvPoint* point : study.points({"k"})) {
@@ -61,7 +61,7 @@ void add_small_kernels(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_large_kernels(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("4");
+  const ConvClaim claim = conv_claim("4");
   ConvExtent slower;
   WhoWhere ahead, chosen;
   for (const ConvPoint* point : study.points({"k"})) {
@@ -93,7 +93,7 @@ ConvExtent times_over_kernels(const ConvStudy& study, const ConvContender* who) 
 }
 
 void add_flat_fft(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("5");
+  const ConvClaim claim = conv_claim("5");
   const ConvExtent times = times_over_kernels(study, study.fft());
   if (times.count < 2) return findings.missing(claim);
   constexpr double nearly = 1.5;
@@ -124,7 +124,7 @@ void add_flat_fft(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_strides(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("6");
+  const ConvClaim claim = conv_claim("6");
   std::size_t points = 0, first = 0;
   WhoWhere ahead;
   for (const ConvPoint* point : study.points({"s"})) {
@@ -154,7 +154,7 @@ void add_strides(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_fft_strides(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("7");
+  const ConvClaim claim = conv_claim("7");
   std::size_t points = 0, runs = 0;
   std::optional<double> first_s, last_s;
   for (const ConvPoint* point : study.points({"s"})) {
@@ -210,7 +210,7 @@ void add_speed_rows(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_unrolling_row(const ConvStudy& study, ConvFindings& findings) {
-  const ConvClaim& claim = conv_claim("11");
+  const ConvClaim claim = conv_claim("11");
   const ConvContender* unroll = study.named("unroll");
   // The cuDNN of the study computed by matrix products alone.
   const ConvContender* products = study.vendor_gemm();

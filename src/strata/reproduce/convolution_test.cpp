@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 namespace strata {
 namespace {
@@ -507,7 +509,36 @@ TEST(ReproduceConvolution, figures_are_of_training_networks_efficiencies_and_cop
     EXPECT_TRUE(by_name.contains(name)) << name;
   EXPECT_EQ(by_name.at("convolution-layers-forward-efficiencies")->grid.panels.size(), 3U)
       << "run time, occupancy and shared memory";
+  // As the paper numbers and calls them.
+  EXPECT_EQ(by_name.at("convolution-k-training-time")->grid.title,
+            "Figure 3d: time of a layer in training, kernel size");
+  EXPECT_EQ(by_name.at("convolution-k-training-memory")->grid.panels.front().x.title,
+            "kernel size");
   EXPECT_FALSE(convolution_figures(World{}.results()).empty()) << "without networks, too";
+}
+
+TEST(ReproduceConvolution, no_two_strategies_share_a_colour) {
+  World world;
+  for (int i = 0; i < 11; ++i)
+    world.more.push_back({{"cudnn:" + std::to_string(i), true}, of_flop(1e-12 * (i + 1))});
+  // As many again that this pass does not have.
+  for (int i = 11; i < 16; ++i)
+    world.more.push_back(
+        {{"cudnn:" + std::to_string(i), true}, [](const ConvShape&, ConvPass) { return -1.0; }});
+  ConvResults results = world.results();
+  for (ConvCell& cell : results.cells)
+    if (cell.is_measured())
+      cell.efficiencies =
+          ConvEfficiencies{{{.role = KernelRole::gemm, .occupancy = 0.5, .shared = 0.3}}, ""};
+  for (const Figure& figure : convolution_figures(results)) {
+    if (figure.name != "convolution-layers-forward-efficiencies") continue;
+    const auto& bars = figure.grid.panels.front().bars;
+    EXPECT_EQ(figure.grid.panels.front().y.title, "run time");
+    EXPECT_EQ(bars.size(), 16U);
+    std::set<chart::Color> colors;
+    for (const chart::Bars& each : bars) colors.insert(each.color);
+    EXPECT_EQ(colors.size(), bars.size());
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -40,7 +41,7 @@ struct LayerwiseClaim {
   std::string_view printed;
   LayerwiseRule rule = LayerwiseRule::number;
   LayerTerm of = {};
-  std::vector<LayerTerm> over = {};  ///< empty: the number itself
+  std::array<LayerTerm, 2> over = {};  ///< those with a key; none: the number itself
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::string_view rule_text = {};  ///< "holds above 50 %"
@@ -50,6 +51,10 @@ struct LayerwiseClaim {
   std::string_view drawn = {};     ///< the view that shows it, where what is printed is a number
   double drawn_at = 0;
 
+  std::span<const LayerTerm> others() const {
+    return std::span(over).first((over[0].keys[0].empty() ? 0U : 1U) +
+                                 (over[1].keys[0].empty() ? 0U : 1U));
+  }
   bool is_within(double value) const { return value > least && value < most; }
 };
 std::span<const LayerwiseClaim> layerwise_claims();

@@ -78,8 +78,8 @@ class ClaimTest {
     std::size_t within = 0;
     for (const LayerSum& layer : group) {
       auto value = layers.value(claim_.of, layer);
-      if (!claim_.over.empty()) {
-        const auto other = layers.value(claim_.over.front(), layer);
+      if (!claim_.others().empty()) {
+        const auto other = layers.value(claim_.others().front(), layer);
         value = value && other && *other > 0 ? std::optional(*value / *other) : std::nullopt;
       }
       if (!value) continue;
@@ -98,11 +98,11 @@ class ClaimTest {
   std::optional<Tested> number(const CountedLayers& layers) const {
     const auto value = layers.value(claim_.of);
     if (!value) return std::nullopt;
-    if (claim_.over.empty())
+    if (claim_.others().empty())
       return Tested{claim_.is_within(*value), number_text(claim_.unit, *value)};
     bool holds = true;
     std::string ratios, others;
-    for (const LayerTerm& term : claim_.over) {
+    for (const LayerTerm& term : claim_.others()) {
       const auto other = layers.value(term);
       if (!other || !(*other > 0)) return std::nullopt;
       holds = holds && claim_.is_within(*value / *other);
