@@ -5,6 +5,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/output_place.hpp"
 #include "strata/reproduce/capture_study.hpp"
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/reproduce/roofline_study.hpp"
 
@@ -102,17 +103,21 @@ StudyResult run_roofline_study(const StudyRequest& request) {
   const RooflineStudy study = predict_roofline_study(study_progress(request, "sweeps"));
   const RooflineStudy* measured = side.study ? &*side.study : nullptr;
   const std::optional<CaptureStudy> frameworks = frameworks_on(measured);
-  return {
-      .title = "Time-Based Roofline for Deep Learning Performance Analysis",
-      .published = "2020, V100",
-      .basis = "predicted for its V100",
-      .place = "network",
-      .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
-      .findings = roofline_findings(study, measured, frameworks ? &*frameworks : nullptr),
-      .figures = request.wants_figures ? roofline_figures(study, measured) : std::vector<Figure>{},
-      .measured = measured == nullptr ? "" : measured->title,
-      .notes = std::move(side.notes),
-      .is_interrupted = side.is_interrupted};
+  std::vector<Finding> findings =
+      roofline_findings(study, measured, frameworks ? &*frameworks : nullptr);
+  const std::string counts = counted_claims(findings, measured == nullptr ? "" : measured->title);
+  return {.title = "Time-Based Roofline for Deep Learning Performance Analysis",
+          .published = "2020, V100",
+          .basis = "predicted for its V100",
+          .place = "network",
+          .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
+          .findings = std::move(findings),
+          .figures = request.wants_figures
+                         ? roofline_figures(study, measured, frameworks ? &*frameworks : nullptr)
+                         : std::vector<Figure>{},
+          .measured = measured == nullptr ? "" : measured->title,
+          .notes = counts + side.notes,
+          .is_interrupted = side.is_interrupted};
 }
 
 }  // namespace strata

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ using StudyJson = nlohmann::ordered_json;
 
 std::string table_of(const StudyResult& study, const TextStyle& style) {
   const bool has_measured = !study.measured.empty();
+  const bool has_claims = std::any_of(study.findings.begin(), study.findings.end(),
+                                      [](const Finding& one) { return !one.claim.empty(); });
   std::vector<Column> columns = {
       {.title = "no."},
       {.title = std::string(study.place), .least_width = 12},
@@ -32,6 +35,8 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
     columns.push_back({.title = "holds"});
   }
   columns.push_back({.title = "note", .least_width = 10, .leaves = 1});
+  if (has_claims)
+    columns.push_back({.title = "what the study says", .least_width = 10, .leaves = 2});
   Table table(std::move(columns));
   for (const Finding& finding : study.findings) {
     std::vector<std::string> cells = {
@@ -42,6 +47,7 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
       cells.emplace_back(word_of(measured_verdict_of(finding)));
     }
     cells.push_back(finding.note);
+    if (has_claims) cells.push_back(finding.claim);
     table.add_row(std::move(cells));
   }
   return table.to_text(style);
@@ -120,6 +126,7 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
                     {"observation", finding.observation},
                     {"network", finding.network},
                     {"what", finding.what},
+                    {"claim", finding.claim},
                     {"printed", finding.printed},
                     {"found", finding.found},
                     {"is_printed", finding.is_printed},
@@ -169,16 +176,16 @@ std::string to_json(std::span<const StudyReport> all, const Provenance& provenan
 
 std::string to_csv(std::span<const StudyReport> all) {
   std::string text =
-      "study,observation,network,what,printed,found,holds,measured,measured_holds,note\n";
+      "study,observation,network,what,printed,found,holds,measured,measured_holds,note,claim\n";
   for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Finding& finding : study.result->findings)
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
-                      csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
-                      csv_cell(finding.found), word_of(verdict_of(finding)),
-                      csv_cell(finding.measured ? finding.measured->found : ""),
-                      word_of(measured_verdict_of(finding)), csv_cell(finding.note));
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
+          csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
+          csv_cell(finding.found), word_of(verdict_of(finding)),
+          csv_cell(finding.measured ? finding.measured->found : ""),
+          word_of(measured_verdict_of(finding)), csv_cell(finding.note), csv_cell(finding.claim));
   }
   return text;
 }

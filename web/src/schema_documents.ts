@@ -160,6 +160,7 @@ export interface StudyFinding {
   observation: string;
   network: string;
   what: string;
+  claim?: string; // what the study says, behind its place
   printed: string;
   found: string;
   is_printed: boolean;

@@ -48,10 +48,12 @@ function verdictColumn(
 function columnsOf(study: ReproducedStudy, findings: StudyFinding[]): SortColumn<StudyFinding>[] {
   const measuredOn = study.measured_on;
   const hasRules = findings.some((each) => (each.rule ?? "") !== ""); // else the study's, above the table
+  const hasClaims = findings.some((each) => (each.claim ?? "") !== "");
   return [
     textColumn("observation", "where", (each) => each.observation),
     textColumn("network", study.place ?? "of what", (each) => each.network),
     textColumn("what", "statement", (each) => each.what, "statement"),
+    ...(hasClaims ? [textColumn("claim", "what the study says", (each) => each.claim ?? "", "reason")] : []),
     textColumn("printed", "printed", (each) => each.printed),
     textColumn("found", measuredOn === undefined ? "computed" : "predicted", (each) => each.found),
     verdictColumn("verdict", "verdict", verdictOf),

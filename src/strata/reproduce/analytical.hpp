@@ -39,6 +39,9 @@ struct Finding {
   std::string note;         ///< why not, where that is known
   std::optional<MeasuredAnswer> measured = {};
   std::vector<PrintedPoint> drawn = {};  ///< what is printed, in figures
+  /// What the study says, in our words, behind its place: "observation 8: …". Rows of one sentence
+  /// have the same; empty: the study does not say it.
+  std::string claim = {};
 };
 
 /// Calls `progress` with a share between 0 and 1 now and then.

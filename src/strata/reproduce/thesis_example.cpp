@@ -82,8 +82,18 @@ Hardware thesis_example_hardware() {
 
 std::string thesis_example_name(StepId step) {
   const bool is_forward = step < example_layers;
-  return fmt::format("{} {}", is_forward ? "forward" : "backward",
-                     is_forward ? step + 1 : 2 * example_layers - step);
+  return fmt::format("Layer {}{}", is_forward ? step + 1 : 2 * example_layers - step,
+                     is_forward ? "" : " backward");
+}
+
+// In the order in which they are made: weights, maps, then per layer from the last the gradients of
+// its weight and of what it reads.
+std::string thesis_example_name_of_value(ValueId value) {
+  constexpr std::size_t maps = example_layers + 1;
+  if (value < example_layers) return fmt::format("W{}", value + 1);
+  if (value < example_layers + maps) return fmt::format("X{}", value - example_layers + 1);
+  const std::size_t gradient = value - example_layers - maps;
+  return fmt::format("d{}{}", gradient % 2 == 0 ? "W" : "X", example_layers - gradient / 2);
 }
 
 }  // namespace strata

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/thesis_rows.hpp"
 
-#include "strata/base/units.hpp"
+#include "strata/reproduce/thesis_network.hpp"
+#include "strata/reproduce/verdict.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace strata {
@@ -33,9 +35,9 @@ ThesisVerdict between(double found, double least, double most, const std::string
   return {found >= least && found <= most, fmt::format("from {}", text)};
 }
 
-ThesisVerdict same_bytes(std::int64_t printed, std::int64_t found) {
-  return {printed == found,
-          fmt::format("exactly {}", format_capacity(static_cast<double>(printed)))};
+ThesisVerdict rounds_to(std::int64_t printed_mib, std::int64_t found_bytes) {
+  const double found_mib = static_cast<double>(found_bytes) / (1 << 20);
+  return {std::llround(found_mib) == printed_mib, fmt::format("rounds to {} MiB", printed_mib)};
 }
 
 ThesisVerdict same_order(double printed, double found) {
@@ -52,6 +54,40 @@ std::string thesis_percent(double share) {
 
 std::string thesis_times(double factor) { return fmt::format("{:.2f}×", factor); }
 
+std::string thesis_text(ThesisForm form, double value) {
+  switch (form) {
+    case ThesisForm::share:
+    case ThesisForm::about: return thesis_percent(value);
+    case ThesisForm::part: return fmt::format("{:.1f} %", 100 * value);
+    case ThesisForm::factor: return thesis_times(value);
+    case ThesisForm::mebibytes: break;
+  }
+  return fmt::format("{:.0f} MiB", value);
+}
+
+namespace {
+
+bool is_inferred(std::string_view network) {
+  return std::any_of(std::begin(thesis_networks), std::end(thesis_networks),
+                     [&](const auto& one) { return one.is_inferred && one.model == network; });
+}
+
+/// Rows are in groups; those of one group go by number.
+int group_of(const Finding& finding) {
+  if (finding.observation == readings_observation) return 2;
+  return is_inferred(finding.network) ? 1 : 0;
+}
+
+}  // namespace
+
+std::string held_of_thesis(std::span<const Finding> findings, bool of_inferred) {
+  Tally tally;
+  for (const Finding& finding : findings) {
+    if (is_inferred(finding.network) == of_inferred) tally.add(verdict_of(finding));
+  }
+  return fmt::format("{} of {} hold", tally.held, tally.statements());
+}
+
 void ThesisRows::add(Claim claim, const ThesisVerdict& verdict) {
   std::string note = "rule: " + verdict.rule;
   if (!verdict.holds && !claim.why_not.empty()) note += "; " + claim.why_not;
@@ -61,7 +97,8 @@ void ThesisRows::add(Claim claim, const ThesisVerdict& verdict) {
                        .printed = std::move(claim.printed),
                        .found = std::move(claim.found),
                        .holds = verdict.holds,
-                       .note = std::move(note)});
+                       .note = std::move(note),
+                       .claim = std::move(claim.claim)});
 }
 
 void ThesisRows::beside(Claim claim, std::string note) {
@@ -81,7 +118,7 @@ std::vector<Finding> ThesisRows::sorted() && {
       const int number = std::atoi(finding.observation.c_str());
       return number == 0 ? 100 : number;
     };
-    return rank(a) < rank(b);
+    return std::pair(group_of(a), rank(a)) < std::pair(group_of(b), rank(b));
   });
   return std::move(findings_);
 }

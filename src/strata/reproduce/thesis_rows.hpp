@@ -4,7 +4,9 @@
 #include "strata/reproduce/analytical.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The rows of the thesis's table, and the rules by which they hold.
@@ -27,12 +29,25 @@ ThesisVerdict within_factor(double printed, double found);
 ThesisVerdict below(double found, double bound, const std::string& text);
 ThesisVerdict at_least(double found, double bound, const std::string& text);
 ThesisVerdict between(double found, double least, double most, const std::string& text);
-ThesisVerdict same_bytes(std::int64_t printed, std::int64_t found);
+/// Found rounds to what is printed, in whole MiB.
+ThesisVerdict rounds_to(std::int64_t printed_mib, std::int64_t found_bytes);
 /// 93 is of the order 10^1.97, which rounds to 10².
 ThesisVerdict same_order(double printed, double found);
 
+/// What a number of the thesis is: a change of which 1 is 100 %, printed exactly or as "about", a
+/// part of a whole, a factor, or a capacity.
+enum class ThesisForm : std::uint8_t { share, about, part, factor, mebibytes };
+std::string thesis_text(ThesisForm form, double value);
+
 std::string thesis_percent(double share);  ///< "−48.1 %"
 std::string thesis_times(double factor);   ///< "1.71×"
+
+/// Readings of what the thesis leaves open, beside all of its numbers.
+inline constexpr std::string_view readings_observation = "reading";
+
+/// Of the rows of networks that the thesis gives, and apart from them of those that were inferred:
+/// "28 of 30 hold".
+std::string held_of_thesis(std::span<const Finding> findings, bool of_inferred);
 
 /// Collects findings. A note is the rule and, where the claim does not hold, why.
 class ThesisRows {
@@ -44,6 +59,7 @@ class ThesisRows {
     std::string printed;
     std::string found;
     std::string why_not = {};  ///< used where it does not hold
+    std::string claim = {};    ///< what the thesis says, in our words, behind its place
   };
 
   void add(Claim claim, const ThesisVerdict& verdict);
@@ -51,7 +67,8 @@ class ThesisRows {
   void beside(Claim claim, std::string note);
   /// What was added last, to say where it is drawn.
   Finding& last() { return findings_.back(); }
-  /// By number; figures come last.
+  /// Those of networks that the thesis gives come before those that had to be inferred; each by
+  /// number, figures behind them, and readings of its text last.
   std::vector<Finding> sorted() &&;
 
  private:
