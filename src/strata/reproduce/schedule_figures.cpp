@@ -101,15 +101,16 @@ Figure schedule_figure(std::string name, std::string title,
 
 std::vector<Figure> schedule_figures() {
   return {
-      schedule_figure(
-          "figure-4.1-prefetch", "Figure 4.1: naive and latency-aware prefetch of one example",
-          {{"(a) naive: the next layer's data",
-            example_options(Prefetch::next_layer, Offload::look_ahead)},
-           {"(b) latency-aware list", example_options(Prefetch::listing, Offload::look_ahead)}}),
+      schedule_figure("figure-4.1-prefetch",
+                      "Figure 4.1: naive and latency-aware prefetch of one example",
+                      {{"(a) naive: the next layer's data",
+                        example_options(Prefetch::next_layer, Offload::look_ahead)},
+                       {"(b) latency-aware list",
+                        example_options(Prefetch::listing_printed, Offload::look_ahead)}}),
       schedule_figure(
           "figure-4.2-offload", "Figure 4.2: on-demand and look-ahead offload of one example",
-          {{"(a) on demand", example_options(Prefetch::listing, Offload::on_demand)},
-           {"(b) look-ahead", example_options(Prefetch::listing, Offload::look_ahead)}})};
+          {{"(a) on demand", example_options(Prefetch::listing_printed, Offload::on_demand)},
+           {"(b) look-ahead", example_options(Prefetch::listing_printed, Offload::look_ahead)}})};
 }
 
 }  // namespace strata
