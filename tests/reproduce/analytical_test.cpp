@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/analytical.hpp"
 
+#include "strata/base/embedded.hpp"
 #include "strata/reproduce/thesis_policies.hpp"
+#include "strata/reproduce/thesis_words.hpp"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +72,21 @@ TEST(ReproduceAnalytical, time_hardly_rises_with_capacity) {
       EXPECT_LE(times[i].time_s, (is_same_traffic ? 1.01 : 1.025) * times[i - 1].time_s);
     }
   }
+}
+
+// What a word stands for is the same in the program and on its page.
+TEST(ReproduceAnalytical, the_page_names_the_bounds_of_the_code) {
+  const auto pages = embedded_help_pages();
+  const auto page = std::find_if(pages.begin(), pages.end(),
+                                 [](const EmbeddedFile& file) { return file.name == "reproduce"; });
+  ASSERT_NE(page, pages.end());
+  for (const WordedClaim& claim : worded_claims()) {
+    if (claim.observation != "6") continue;
+    EXPECT_EQ(claim.bound_text, "95 % of the bound, 1.63×");
+    EXPECT_NEAR(claim.bound, 0.95 * faster_flop_per_s / thesis_flop_per_s, 1e-9);
+  }
+  EXPECT_NE(page->text.find("\"close to the bound\": at least 95 % of it"), page->text.npos);
+  EXPECT_NE(page->text.find("\"almost all\": at least 90 %"), page->text.npos);
 }
 
 }  // namespace

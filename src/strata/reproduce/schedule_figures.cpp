@@ -54,7 +54,8 @@ chart::Chart schedule_panel(const NamedSchedule& schedule, const Prediction& pre
     const StepResult& result = prediction.steps[step];
     const std::string what = thesis_example_name(step);
     const double end_s = result.start_s + result.compute_s;
-    panel.bands.push_back(block(result.start_s, end_s - gap_s, 1, what, what, 0));
+    panel.bands.push_back(
+        block(result.start_s, end_s - gap_s, 1, thesis_example_layer(step), what, 0));
     rows.add("example", schedule.name, "arithmetic", what, result.start_s, end_s);
   }
   for (const Transfer& transfer : prediction.transfers) {

@@ -80,10 +80,12 @@ Hardware thesis_example_hardware() {
           .other_flop_per_s = 1e3};
 }
 
+std::string thesis_example_layer(StepId step) {
+  return fmt::format("Layer {}", step < example_layers ? step + 1 : 2 * example_layers - step);
+}
+
 std::string thesis_example_name(StepId step) {
-  const bool is_forward = step < example_layers;
-  return fmt::format("Layer {}{}", is_forward ? step + 1 : 2 * example_layers - step,
-                     is_forward ? "" : " backward");
+  return thesis_example_layer(step) + (step < example_layers ? "" : " backward");
 }
 
 // In the order in which they are made: weights, maps, then per layer from the last the gradients of

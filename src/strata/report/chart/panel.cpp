@@ -167,14 +167,13 @@ class Panel {
   }
 
   void name_on_band(const Band& band, const Rect& rect) {
-    constexpr double room = 2;
-    if (band.name.empty() || !band.is_solid || rect.height < tick_text_size) return;
-    if (text_width(band.name, tick_text_size) + room > rect.width) return;
+    constexpr double size = 8;
+    if (band.name.empty() || !band.is_solid || rect.height < size) return;
+    if (text_width(band.name, size) > rect.width) return;
     text({.text = band.name,
-          .place = {rect.x + rect.width / 2, rect.y + rect.height / 2 + tick_text_size / 3},
-          .size = tick_text_size,
+          .place = {rect.x + rect.width / 2, rect.y + rect.height / 2 + size / 3},
+          .size = size,
           .anchor = Anchor::middle,
-          .weight = Weight::bold,
           .style = "text halo"});
   }
 
