@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/convolution.hpp"
 
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/studies.hpp"
-#include "strata/reproduce/verdict.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(ShippedConvolutionStudy, answers_every_row_and_says_why_of_each_no) {
     }
   }
   EXPECT_EQ(rows.size(), 46U);
-  const Tally tally = tally_of(study.findings);
+  const Tally tally = claim_counts(study.findings).front().rows;
   EXPECT_EQ(tally.held + tally.not_held, 44U) << "all but cuda-convnet2 and the library's kernels";
   EXPECT_EQ(rows.at("10").found, "66.5 %") << "at the study's configuration";
   EXPECT_FALSE(rows.at("10").holds);

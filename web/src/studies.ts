@@ -2,7 +2,14 @@
 // A view per study: its published statements beside what Strata finds, then its figures drawn anew.
 import { h, menu } from "./dom";
 import { save } from "./export";
-import type { ReproductionDocument, ReproducedStudy, StudyFigure, StudyFinding, Verdict } from "./schema";
+import type {
+  ClaimCounts,
+  ReproductionDocument,
+  ReproducedStudy,
+  StudyFigure,
+  StudyFinding,
+  Verdict,
+} from "./schema";
 import { sortableTable, type SortColumn } from "./sortable";
 import { remade, type Context, type View } from "./view";
 
@@ -48,16 +55,13 @@ function verdictColumn(
 function columnsOf(study: ReproducedStudy, findings: StudyFinding[]): SortColumn<StudyFinding>[] {
   const measuredOn = study.measured_on;
   const hasRules = findings.some((each) => (each.rule ?? "") !== ""); // else the study's, above the table
-  const hasSentences = findings.some((each) => each.sentence !== undefined);
   return [
-    textColumn("observation", hasSentences ? "about" : "where", (each) => each.observation),
-    ...(hasSentences
-      ? [textColumn("sentence", "the study says", (each) => each.sentence ?? "", "statement")]
-      : []),
+    textColumn("observation", "about", (each) => each.observation),
+    textColumn("sentence", "the study says", (each) => each.sentence ?? "", "statement"),
     textColumn("network", study.place ?? "of what", (each) =>
-      each.is_apart === true ? `${each.network} (apart)` : each.network,
+      (each.apart ?? "") === "" ? each.network : `${each.network} (apart)`,
     ),
-    textColumn("what", hasSentences ? "data" : "statement", (each) => each.what, "statement"),
+    textColumn("what", "data", (each) => each.what, "statement"),
     textColumn("printed", "printed", (each) => each.printed),
     textColumn("found", measuredOn === undefined ? "computed" : "predicted", (each) => each.found),
     verdictColumn("verdict", "verdict", verdictOf),
@@ -153,23 +157,33 @@ function gallery(figures: StudyFigure[]): HTMLElement {
   );
 }
 
-/// "15 hold, 14 do not, 4 cannot be judged: 20 claims in 33 rows"; as predicted and as measured
-/// where both stand beside a statement.
-function countsText(study: ReproducedStudy): string {
-  const counts = (held = 0, notHeld = 0, notJudged = 0): string =>
-    `${held} hold, ${notHeld} do not, ${notJudged} cannot be judged`;
-  const ours = counts(study.held, study.not_held, study.not_judged);
-  if (study.measured_on !== undefined) {
-    const measured = counts(
-      study.measured_held,
-      study.measured_not_held,
-      study.measured_not_judged,
-    );
-    return `As predicted ${ours}; as measured on ${study.measured_on} ${measured}.`;
-  }
-  return study.claims === undefined
-    ? `${ours}.`
-    : `${ours}: ${study.claims} claims in ${study.statements ?? 0} rows.`;
+function verdictsText(held = 0, notHeld = 0, notJudged = 0): string {
+  return `${held} yes, ${notHeld} no, ${notJudged} cannot be judged`;
+}
+
+/// "20 claims in 33 rows: 15 yes, 14 no, 4 cannot be judged"; `verdicts` where more than these are
+/// known.
+function countsText(
+  counts: ClaimCounts,
+  verdicts = verdictsText(counts.held, counts.not_held, counts.not_judged),
+): string {
+  const { claims = 0, statements = 0 } = counts;
+  return `${claims} claim${claims === 1 ? "" : "s"} in ${statements} row${statements === 1 ? "" : "s"}: ${verdicts}`;
+}
+
+/// As predicted and as measured, where both stand beside a statement.
+function studyCountsText(study: ReproducedStudy): string {
+  if (study.measured_on === undefined) return countsText(study);
+  const predicted = verdictsText(study.held, study.not_held, study.not_judged);
+  const measured = verdictsText(
+    study.measured_held,
+    study.measured_not_held,
+    study.measured_not_judged,
+  );
+  return countsText(
+    study,
+    `as predicted ${predicted}; as measured on ${study.measured_on} ${measured}; by neither ${study.by_neither ?? 0}`,
+  );
 }
 
 function renderStudy(
@@ -185,7 +199,11 @@ function renderStudy(
   }
   const about = [study.published, study.basis].filter((each) => each !== undefined).join("; here ");
   if (about !== "") element.append(h("p", {}, h("bdi", {}, about)));
-  element.append(h("p", { class: "counts" }, h("bdi", {}, countsText(study))));
+  element.append(h("p", { class: "counts" }, h("bdi", {}, `${studyCountsText(study)}.`)));
+  for (const counts of study.apart ?? []) {
+    const text = `Apart, ${countsText(counts)} (${counts.why}).`;
+    element.append(h("p", { class: "counts" }, h("bdi", {}, text)));
+  }
   // The first figure comes before the rows, which are many.
   const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
   const [first, ...others] = figures;

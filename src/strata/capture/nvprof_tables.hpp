@@ -12,8 +12,7 @@
 #include <vector>
 
 /// The tables in which nvprof adds up: its summary (nvprof without --print-…-trace) and its
-/// counters
-/// (--metrics, --events), as CSV or as text for people.
+/// counters (--metrics, --events), as CSV or as text for people.
 namespace strata {
 
 /// nvprof counts time in s to ns, and sizes in powers of 1024. Nothing: no unit of these.

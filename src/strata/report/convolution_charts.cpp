@@ -42,8 +42,7 @@ bool has_named_points(const ConvSeries& series) {
   return !series.is_sweep || series.points.size() < few;
 }
 
-/// Of the strategies that the picture shows, so that no two of them share a colour while there are
-/// enough; the others have any.
+/// A color for each strategy; no two that the picture shows share one while there are enough.
 std::vector<chart::Color> strategy_colors(const ConvResults& results, const ConvIndex& index,
                                           const ConvSeries& series, ConvPass pass) {
   std::vector<std::string> names;

@@ -27,7 +27,7 @@ std::string padded(const std::string& cell, std::size_t width, const Column& col
   return column.align == Align::left ? text + space : space + text;
 }
 
-/// In lines that fit, broken between words; a single word may be too wide.
+/// A heading broken between words into lines that fit; a single word may be too wide.
 std::string heading_lines(std::string_view text, const TextStyle& style) {
   std::string lines, line;
   const auto end_line = [&] {

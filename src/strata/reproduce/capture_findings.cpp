@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
 #include "strata/reproduce/capture_claims.hpp"
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/compared_frameworks.hpp"
 
 #include <fmt/format.h>
@@ -169,7 +170,7 @@ void add_own_rows(const CaptureStudy& study, const RooflineStudy* own, CaptureRo
   for (const CaptureOverhead& one : study.overheads) {
     rows.add_own("overhead", "resnet50", fmt::format("wall time with {}, batch 128", one.profiler),
                  fmt::format("{:+.2f} %", 100 * overhead_of(one)),
-                 fmt::format("median of {} turns{}", one.watched_ms.size(),
+                 fmt::format("median of {} runs{}", one.watched_ms.size(),
                              one.profiler == "strata" ? "; at most 1.5 % is the aim" : ""));
   }
 }
@@ -324,7 +325,9 @@ std::vector<Finding> reproduce_capture(const CaptureStudy& study, const Roofline
   add_copies(study, own, rows);
   add_calls(study, rows);
   add_own_rows(study, own, rows);
-  return std::move(rows.all());
+  std::vector<Finding> findings = std::move(rows.all());
+  group_by_sentence(findings);
+  return findings;
 }
 
 std::string capture_notes() {

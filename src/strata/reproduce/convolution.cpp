@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/convolution.hpp"
 
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/convolution_claims.hpp"
-#include "strata/reproduce/verdict.hpp"
 
 namespace strata {
 
@@ -19,7 +19,7 @@ std::vector<Finding> reproduce_convolution(const ConvResults& results,
   add_library_rows(study, findings);
   add_network_rows(networks, findings);
   std::vector<Finding> rows = std::move(findings).take();
-  group_by_claim(rows);
+  group_by_sentence(rows);
   return rows;
 }
 

@@ -23,7 +23,8 @@ const ConvPoint* point_of_figure_4(const ConvStudy& study) {
   return nullptr;
 }
 
-/// Of the time of all kernels of a contender; nothing where they are not known.
+/// Share that kernels of a role have of the time of all kernels of a contender; nothing where they
+/// are not known.
 std::optional<double> role_share(const ConvStudy& study, const ConvPoint* point,
                                  const ConvContender* who, KernelRole role) {
   if (point == nullptr || who == nullptr) return std::nullopt;

@@ -136,7 +136,8 @@ void add_unrolling_memory(const ConvStudy& study, ConvFindings& findings) {
       "unroll needs at least as much as direct and at most as much as FFT at most points", remark);
 }
 
-/// In bytes, as figure 5 has it, and not beside the tensors, which grow along the axis.
+/// Judges memory in bytes, as figure 5 has it, and not beside the tensors, which grow along the
+/// axis.
 void add_fft_fluctuation(const ConvStudy& study, const ConvClaim& claim, std::string_view series,
                          ConvFindings& findings) {
   ConvExtent sizes;

@@ -186,7 +186,7 @@ TEST(ReproduceConvolution, unrolling_that_needs_more_than_fft_is_not_between) {
   EXPECT_TRUE(says(row, "more than fft at b = 32")) << row.note;
 }
 
-// Bytes count, and not bytes per byte of the tensors: memory that grows by fits and starts only
+// Bytes count, and not bytes per byte of the tensors: memory that grows in uneven steps only
 // grows.
 TEST(ReproduceConvolution, memory_that_only_grows_does_not_fluctuate) {
   World world;

@@ -59,6 +59,9 @@ struct LayerwiseClaim {
 };
 std::span<const LayerwiseClaim> layerwise_claims();
 
+/// Why rows of these profiles stand apart.
+inline constexpr std::string_view own_kernels = "Strata's own kernels, which the study never had";
+
 inline constexpr std::string_view no_counters_in_profiles = "no counters in these profiles";
 inline constexpr std::string_view one_batch_only = "only one batch in these profiles";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/layerwise_claims.hpp"
-#include "strata/reproduce/verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -116,7 +116,8 @@ class ClaimTest {
         holds, is_ratio ? ratios : fmt::format("{}; {}", number_text(claim_.unit, *value), others)};
   }
 
-  /// At the largest batch, or at all of them; where another batch says otherwise the row does.
+  /// Tests the claim at the largest batch, or at all of them; the row says where another batch says
+  /// otherwise.
   void at_a_batch(LayerwiseRows& rows) const {
     std::optional<Tested> last;
     const CountedLayers* largest = nullptr;
@@ -200,7 +201,7 @@ class ClaimTest {
           cause(*list.back().first));
   }
 
-  /// From the first batch to the last, or to the second.
+  /// Tests how values grow from the first batch to the last, or to the second.
   void growth(LayerwiseRows& rows) const {
     const auto list = values();
     if (list.size() < 2 || !(list.front().second > 0)) return missing(rows, why_missing());
@@ -230,7 +231,7 @@ class ClaimTest {
                            : fmt::format("{} became {}", before, after);
   }
 
-  /// Of every layer over the batches; the widest difference of any.
+  /// Tests the widest difference that any layer has over the batches.
   void steady_layer(LayerwiseRows& rows) const {
     struct Seen {
       double value = 0;
@@ -314,7 +315,7 @@ void LayerwiseRows::add(const LayerwiseClaim& claim, std::string what, std::stri
                        .holds = verdict.holds,
                        .note = std::move(note),
                        .sentence = std::string(claim.sentence),
-                       .is_apart = is_own_});
+                       .apart = is_own_ ? std::string(own_kernels) : ""});
   if (claim.drawn.empty()) return;
   findings_.back().drawn.push_back({.figure = fmt::format("layerwise-{}-{}", network_, claim.drawn),
                                     .x = {},
@@ -346,7 +347,7 @@ std::vector<Finding> layerwise_findings(const LayerwiseStudy& study) {
     add_interconnect(cases, rows);
   }
   add_deeper_backward(study, findings);
-  group_by_claim(findings);  // networks side by side
+  group_by_sentence(findings);  // networks side by side
   return findings;
 }
 
@@ -370,8 +371,8 @@ std::string layerwise_notes(const LayerwiseStudy& study) {
                         : fmt::format("{}", fmt::join(libraries, ", ")));
   text +=
       has_own
-          ? "rows of a network with \"-own\" are of convolutions by Strata's own strategies: they "
-            "stand apart and are in no count\n"
+          ? "rows of a network with \"-own\" are of convolutions by Strata's own strategies and "
+            "stand apart\n"
           : "convolutions by Strata's own strategies are not among these profiles; strata "
             "measure --conv NAME --metrics paper --json makes them, --from DIR shows both\n";
   return text +

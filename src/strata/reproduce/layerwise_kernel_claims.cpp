@@ -52,7 +52,7 @@ void add_changing_kernels(const std::vector<const LayerwiseCase*>& cases, Layerw
             .cause = "the same are fastest at every batch"});
 }
 
-/// Of the largest batch at which kernels were counted one by one.
+/// Judges the largest batch at which kernels were counted one by one.
 void add_bias_hits(const std::vector<const LayerwiseCase*>& cases, LayerwiseRows& rows) {
   static const LayerwiseClaim claim{
       .about = "L2",

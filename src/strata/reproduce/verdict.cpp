@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/verdict.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <string_view>
-
 namespace strata {
 
 std::string_view name_of(Verdict verdict) {
@@ -46,48 +38,6 @@ void Tally::add(Verdict verdict) {
   held += verdict == Verdict::holds;
   not_held += verdict == Verdict::does_not_hold;
   not_judged += verdict == Verdict::not_judged;
-}
-
-Tally tally_of(std::span<const Finding> findings) {
-  Tally tally;
-  for (const Finding& finding : findings) {
-    if (!finding.is_apart) tally.add(verdict_of(finding));
-  }
-  return tally;
-}
-
-Tally measured_tally_of(std::span<const Finding> findings) {
-  Tally tally;
-  for (const Finding& finding : findings) {
-    if (!finding.is_apart) tally.add(measured_verdict_of(finding));
-  }
-  return tally;
-}
-
-std::size_t claims_of(std::span<const Finding> findings) {
-  std::set<std::string_view> sentences;
-  for (const Finding& finding : findings) {
-    const bool is_counted = !finding.is_apart && verdict_of(finding) != Verdict::not_printed;
-    if (is_counted && !finding.sentence.empty()) sentences.insert(finding.sentence);
-  }
-  return sentences.size();
-}
-
-std::string counts_text(std::span<const Finding> findings) {
-  const Tally tally = tally_of(findings);
-  const std::size_t claims = claims_of(findings);
-  return fmt::format("{} claim{} in {} rows: {} yes, {} no, {} cannot be judged", claims,
-                     claims == 1 ? "" : "s", tally.statements(), tally.held, tally.not_held,
-                     tally.not_judged);
-}
-
-void group_by_claim(std::vector<Finding>& findings) {
-  std::map<std::string, std::size_t> order;
-  for (const Finding& finding : findings) order.try_emplace(finding.sentence, order.size());
-  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
-    if (a.is_apart != b.is_apart) return b.is_apart;
-    return order.at(a.sentence) < order.at(b.sentence);
-  });
 }
 
 NoteParts note_parts(std::string_view note) {

@@ -5,12 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
-/// What a row of a study says about the published statement, and how many say what.
+/// What a row of a study says about the published statement.
 namespace strata {
 
 enum class Verdict : std::uint8_t {
@@ -29,8 +26,7 @@ Verdict verdict_of(const Finding& finding);
 /// By what was measured beside it.
 Verdict measured_verdict_of(const Finding& finding);
 
-/// Statements of a study by their verdict. Rows that the study does not print are not in it, nor
-/// those that stand apart.
+/// Rows by their verdict. Those that a study does not print are not in it.
 struct Tally {
   std::size_t held = 0;
   std::size_t not_held = 0;
@@ -39,16 +35,6 @@ struct Tally {
   std::size_t statements() const { return held + not_held + not_judged; }
   void add(Verdict verdict);
 };
-Tally tally_of(std::span<const Finding> findings);
-Tally measured_tally_of(std::span<const Finding> findings);
-/// Different sentences of the statements that a tally counts.
-std::size_t claims_of(std::span<const Finding> findings);
-/// "20 claims in 33 rows: 15 yes, 14 no, 4 cannot be judged".
-std::string counts_text(std::span<const Finding> findings);
-
-/// Rows of one sentence together, in the order of the first of each; those that stand apart behind
-/// all others.
-void group_by_claim(std::vector<Finding>& findings);
 
 /// A note is its rule ("holds above 30 %", "rule: above 30 %"), where the row has one of its own,
 /// and behind "; " the reason or remark.
