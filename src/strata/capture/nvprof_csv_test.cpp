@@ -190,7 +190,8 @@ TEST(NvprofTables, metrics_are_added_up_over_devices) {
       "\"FLOP(Double Precision)\",500,9000,4000\n"
       "\"Tesla K80 (0)\",\"k(float*, "
       "int)\",2,\"gld_throughput\",\"Loads\",1.5GB/s,2.5GB/s,2.0GB/s\n"
-      "\"Tesla K80 (0)\",\"k(float*, int)\",2,\"ecc\",\"None\",<OVERFLOW>,1,1\n");
+      "\"Tesla K80 (0)\",\"k(float*, int)\",2,\"ecc\",\"None\",<OVERFLOW>,1,1\n"
+      "\"Tesla K80 (0)\",\"k(float*, int)\",2,\"far\",\"None\",1,1e300GB/s,1\n");
   ASSERT_EQ(recording.process.devices.size(), 2U);
   EXPECT_TRUE(recording.process.kernels_were_serialised);
   const TraceTables tables = make_trace_tables(recording);
@@ -262,6 +263,7 @@ TEST(NvprofTables, what_is_no_table_is_refused_with_what_nvprof_said) {
       "\"Device\",\"Kernel\",\"Invocations\",\"Metric Name\",\"Metric "
       "Description\",\"Min\",\"Max\",\"Avg\"\n";
   says(metrics + "\"K80 (0)\",\"k\",many,\"m\",\"d\",1,1,1\n", "line 2: Invocations is no count");
+  says(metrics + "\"K80 (0)\",\"k\",2e12,\"m\",\"d\",1,1,1\n", "line 2: Invocations is no count");
   says(metrics + "\"K80 (0)\",\"k\",1,\"\",\"d\",1,1,1\n", "line 2: no name of a metric");
 }
 

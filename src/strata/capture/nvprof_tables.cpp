@@ -8,15 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 namespace strata {
 namespace {
 
-constexpr double farthest_sum_ns = 1e18;  // thirty years
-constexpr double most_summed_calls = 1e15;
+constexpr double farthest_sum_ns = 1e18;    // thirty years
+constexpr double most_summed_calls = 1e12;  // most_sums of them add up to an int64
+constexpr double farthest_value = 1e30;     // of a counter, whose mean stays finite
 constexpr std::size_t most_sums = 1'000'000;
 constexpr std::size_t most_gpus_of_nvprof = 1000;
 
@@ -31,7 +31,7 @@ std::optional<NvprofValue> nvprof_value(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
   const double value = std::strtod(copy.c_str(), &end);
-  if (end == copy.c_str() || !std::isfinite(value)) return std::nullopt;
+  if (end == copy.c_str() || !(std::fabs(value) <= farthest_value)) return std::nullopt;
   return NvprofValue{value, text.substr(static_cast<std::size_t>(end - copy.c_str()))};
 }
 
