@@ -39,13 +39,18 @@ inline constexpr Flag policy_flag{.name = "policy",
                                   .offer = Offer::choices};
 inline constexpr Flag prefetch_flag{.name = "prefetch",
                                     .value = "P",
-                                    .help = "Loads ahead: none, next-layer, listing or soonest.",
+                                    .help = "Loads ahead: soonest, listing, next-layer, none, …",
                                     .choices = prefetch_names,
                                     .offer = Offer::choices};
 inline constexpr Flag offload_flag{.name = "offload",
                                    .value = "O",
                                    .help = "When values leave: on-demand or look-ahead.",
                                    .choices = offload_names,
+                                   .offer = Offer::choices};
+inline constexpr Flag channel_flag{.name = "channel",
+                                   .value = "ORDER",
+                                   .help = "What goes first: loads-first or offload-first.",
+                                   .choices = channel_names,
                                    .offer = Offer::choices};
 inline constexpr Flag objective_flag{.name = "objective",
                                      .value = "O",
@@ -99,9 +104,9 @@ inline constexpr std::array<Flag, 7> training_flags = {optimizer_flag,       los
                                                        recompute_flag,       micro_batches_flag,
                                                        master_weights_flag,  separate_backward_flag,
                                                        pool_keeps_input_flag};
-inline constexpr std::array<Flag, 7> schedule_flags = {
-    policy_flag, prefetch_flag,    offload_flag,       objective_flag,
-    bounds_flag, granularity_flag, strict_minimum_flag};
+inline constexpr std::array<Flag, 8> schedule_flags = {
+    policy_flag,    prefetch_flag, offload_flag,     channel_flag,
+    objective_flag, bounds_flag,   granularity_flag, strict_minimum_flag};
 
 inline constexpr std::array<std::string_view, 4> attention_choices = {"auto", "sdpa", "eager",
                                                                       "module"};

@@ -151,7 +151,8 @@ StudyResult run_capture_study(const StudyRequest& request) {
       .rule = "as the note of each row says",
       .findings = reproduce_capture(results, own ? &*own : nullptr),
       .figures = request.wants_figures ? capture_figures(results, own ? &*own : nullptr)
-                                       : std::vector<Figure>{}};
+                                       : std::vector<Figure>{},
+      .notes = capture_notes()};
 }
 
 }  // namespace strata

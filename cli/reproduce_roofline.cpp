@@ -102,17 +102,18 @@ StudyResult run_roofline_study(const StudyRequest& request) {
   const RooflineStudy study = predict_roofline_study(study_progress(request, "sweeps"));
   const RooflineStudy* measured = side.study ? &*side.study : nullptr;
   const std::optional<CaptureStudy> frameworks = frameworks_on(measured);
-  return {
-      .title = "Time-Based Roofline for Deep Learning Performance Analysis",
-      .published = "2020, V100",
-      .basis = "predicted for its V100",
-      .place = "network",
-      .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
-      .findings = roofline_findings(study, measured, frameworks ? &*frameworks : nullptr),
-      .figures = request.wants_figures ? roofline_figures(study, measured) : std::vector<Figure>{},
-      .measured = measured == nullptr ? "" : measured->title,
-      .notes = std::move(side.notes),
-      .is_interrupted = side.is_interrupted};
+  return {.title = "Time-Based Roofline for Deep Learning Performance Analysis",
+          .published = "2020, V100",
+          .basis = "predicted for its V100",
+          .place = "network",
+          .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
+          .findings = roofline_findings(study, measured, frameworks ? &*frameworks : nullptr),
+          .figures = request.wants_figures
+                         ? roofline_figures(study, measured, frameworks ? &*frameworks : nullptr)
+                         : std::vector<Figure>{},
+          .measured = measured == nullptr ? "" : measured->title,
+          .notes = std::move(side.notes),
+          .is_interrupted = side.is_interrupted};
 }
 
 }  // namespace strata

@@ -4,7 +4,7 @@
 #include "strata/base/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
-#include "strata/reproduce/verdict.hpp"
+#include "strata/reproduce/claim_counts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,13 @@ namespace {
 
 using StudyJson = nlohmann::ordered_json;
 
-std::string table_of(const StudyResult& study, const TextStyle& style) {
+/// What all rows of a part of the table have in common; empty: they are the study's own.
+std::string part_of_table(const Finding& finding) {
+  if (finding.sentence.empty()) return "numbers of ours, of which the study says nothing";
+  return finding.apart.empty() ? "" : "apart: " + finding.apart;
+}
+
+Table empty_table(const StudyResult& study) {
   const bool has_measured = !study.measured.empty();
   std::vector<Column> columns = {
       {.title = "no."},
@@ -32,12 +38,25 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
     columns.push_back({.title = "holds"});
   }
   columns.push_back({.title = "note", .least_width = 10, .leaves = 1});
-  Table table(std::move(columns));
+  return Table(std::move(columns));
+}
+
+std::string table_of(const StudyResult& study, const TextStyle& style) {
+  Table table = empty_table(study);
+  std::string part;
+  std::string_view sentence;
   for (const Finding& finding : study.findings) {
+    if (std::string next = part_of_table(finding); next != part) {
+      part = std::move(next);
+      table.add_heading(part);
+      sentence = {};
+    }
+    if (finding.sentence != sentence) table.add_heading(finding.sentence);
+    sentence = finding.sentence;
     std::vector<std::string> cells = {
         finding.observation, finding.network, finding.what,
         finding.printed,     finding.found,   std::string(word_of(verdict_of(finding)))};
-    if (has_measured) {
+    if (!study.measured.empty()) {
       cells.push_back(finding.measured ? finding.measured->found : "");
       cells.emplace_back(word_of(measured_verdict_of(finding)));
     }
@@ -47,14 +66,16 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   return table.to_text(style);
 }
 
-/// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200": of those that could be judged.
-std::string held_words(const StudyResult& study) {
-  const Tally tally = tally_of(study.findings);
-  const std::string held = fmt::format("{} of {} hold", tally.held, tally.held + tally.not_held);
-  if (study.measured.empty()) return held;
-  const Tally seen = measured_tally_of(study.findings);
-  return fmt::format("{} as predicted, {} of {} as measured on {}", held, seen.held,
-                     seen.held + seen.not_held, study.measured);
+/// How many claims and rows there are and what these say: a line for the study, and one for each
+/// group of rows that stand apart.
+std::string counts_lines(const StudyResult& study) {
+  std::string text;
+  for (const ClaimCounts& counts : claim_counts(study.findings)) {
+    text += counts.apart.empty()
+                ? counts.text(study.measured) + '\n'
+                : fmt::format("apart, {} ({})\n", counts.text(study.measured), counts.apart);
+  }
+  return text;
 }
 
 void add_overview_row(Table& table, std::string_view name, const StudyResult& study,
@@ -80,12 +101,22 @@ std::string overview(std::span<const StudyReport> all, const TextStyle& style) {
       continue;
     }
     const StudyResult& result = *study.result;
-    add_overview_row(table, study.name, result, result.basis, tally_of(result.findings));
+    const ClaimCounts counts = claim_counts(result.findings).front();
+    add_overview_row(table, study.name, result, result.basis, counts.rows);
     if (!result.measured.empty())
       add_overview_row(table, study.name, result, fmt::format("measured on {}", result.measured),
-                       measured_tally_of(result.findings));
+                       counts.measured);
   }
   return table.to_text(style);
+}
+
+StudyJson counts_json(const ClaimCounts& counts) {
+  return {{"claims", counts.claims},
+          {"statements", counts.rows.statements()},
+          {"printed", counts.rows.held + counts.rows.not_held},
+          {"held", counts.rows.held},
+          {"not_held", counts.rows.not_held},
+          {"not_judged", counts.rows.not_judged}};
 }
 
 StudyJson study_json(const StudyReport& study) {
@@ -94,23 +125,25 @@ StudyJson study_json(const StudyReport& study) {
     json["reason"] = study.reason;
     return json;
   }
-  const Tally tally = tally_of(study.result->findings);
   json["title"] = study.result->title;
   json["published"] = study.result->published;
   json["basis"] = study.result->basis;
   json["place"] = study.result->place;
   json["rule"] = study.result->rule;
-  json["statements"] = tally.statements();
-  json["printed"] = tally.held + tally.not_held;
-  json["held"] = tally.held;
-  json["not_held"] = tally.not_held;
-  json["not_judged"] = tally.not_judged;
-  if (study.result->measured.empty()) return json;
-  const Tally measured = measured_tally_of(study.result->findings);
-  json["measured_on"] = study.result->measured;
-  json["measured_held"] = measured.held;
-  json["measured_not_held"] = measured.not_held;
-  json["measured_not_judged"] = measured.not_judged;
+  const std::vector<ClaimCounts> all = claim_counts(study.result->findings);
+  json.update(counts_json(all.front()));
+  if (!study.result->measured.empty()) {
+    json["measured_on"] = study.result->measured;
+    json["measured_held"] = all.front().measured.held;
+    json["measured_not_held"] = all.front().measured.not_held;
+    json["measured_not_judged"] = all.front().measured.not_judged;
+    json["by_neither"] = all.front().by_neither;
+  }
+  json["apart"] = StudyJson::array();
+  for (const ClaimCounts& counts : std::span(all).subspan(1)) {
+    json["apart"].push_back({{"why", counts.apart}});
+    json["apart"].back().update(counts_json(counts));
+  }
   return json;
 }
 
@@ -119,6 +152,8 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
   StudyJson json = {{"study", study},
                     {"observation", finding.observation},
                     {"network", finding.network},
+                    {"sentence", finding.sentence},
+                    {"apart", finding.apart},
                     {"what", finding.what},
                     {"printed", finding.printed},
                     {"found", finding.found},
@@ -142,8 +177,8 @@ std::string to_text(std::span<const StudyReport> all, const TextStyle& style) {
   std::string text = all.size() > 1 ? overview(all, style) : "";
   for (const StudyReport& study : all) {
     if (!text.empty()) text += '\n';
-    text += study.result ? fmt::format("{}\n\n{}\n{}: {}\n{}", study.result->heading(),
-                                       table_of(*study.result, style), held_words(*study.result),
+    text += study.result ? fmt::format("{}\n\n{}\n{}holds: {}\n{}", study.result->heading(),
+                                       table_of(*study.result, style), counts_lines(*study.result),
                                        study.result->rule, study.result->notes)
                          : fmt::format("{}: {}\n", study.name, study.reason);
   }
@@ -169,16 +204,18 @@ std::string to_json(std::span<const StudyReport> all, const Provenance& provenan
 
 std::string to_csv(std::span<const StudyReport> all) {
   std::string text =
-      "study,observation,network,what,printed,found,holds,measured,measured_holds,note\n";
+      "study,observation,network,what,printed,found,holds,measured,measured_holds,note,sentence,"
+      "apart\n";
   for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Finding& finding : study.result->findings)
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
-                      csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
-                      csv_cell(finding.found), word_of(verdict_of(finding)),
-                      csv_cell(finding.measured ? finding.measured->found : ""),
-                      word_of(measured_verdict_of(finding)), csv_cell(finding.note));
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", study.name,
+                          csv_cell(finding.observation), csv_cell(finding.network),
+                          csv_cell(finding.what), csv_cell(finding.printed),
+                          csv_cell(finding.found), word_of(verdict_of(finding)),
+                          csv_cell(finding.measured ? finding.measured->found : ""),
+                          word_of(measured_verdict_of(finding)), csv_cell(finding.note),
+                          csv_cell(finding.sentence), csv_cell(finding.apart));
   }
   return text;
 }

@@ -18,6 +18,7 @@ Finding row(std::string what, std::string printed, bool is_judged, bool holds,
   finding.holds = holds;
   finding.note = holds ? "holds above 1" : "holds above 1; no: it is 0";
   finding.measured = std::move(measured);
+  if (!finding.printed.empty()) finding.sentence = "FFT is the fastest (figure 3)";
   return finding;
 }
 
@@ -74,6 +75,48 @@ TEST(StudyReport, of_several_begins_with_a_table_of_how_many_statements_hold) {
   const std::vector<StudyReport> all = made_up_studies();
   EXPECT_TRUE(to_text(std::span(all).first(1), style).starts_with("First Title (1999, paper), "))
       << "one study needs no such table";
+}
+
+TEST(StudyReport, rows_stand_under_their_sentence_and_ours_apart) {
+  std::vector<StudyReport> all = made_up_studies();
+  std::vector<Finding>& rows = all.front().result->findings;
+  rows.insert(rows.end() - 1, rows.front());
+  rows[4].apart = "kernels of ours";
+  const std::string text = to_text(std::span(all).first(1), TextStyle{});
+  const std::string sentence = "\n  FFT is the fastest (figure 3)\n";
+  const std::size_t first = text.find(sentence);
+  const std::size_t apart = text.find("\n  apart: kernels of ours" + sentence);
+  const std::size_t numbers = text.find("\n  numbers of ours, of which the study says nothing\n");
+  ASSERT_NE(numbers, text.npos) << text;
+  EXPECT_LT(first, apart) << text;
+  EXPECT_LT(apart, numbers) << text;
+  EXPECT_NE(text.find("\n1 claim in 4 rows: 2 yes, 1 no, 1 cannot be judged\n"
+                      "apart, 1 claim in 1 row: 1 yes, 0 no, 0 cannot be judged (kernels of ours)\n"
+                      "holds: as it says\n"),
+            text.npos)
+      << text;
+  const auto json = nlohmann::json::parse(to_json(all, Provenance{}));
+  EXPECT_EQ(json["studies"][0]["claims"], 1);
+  EXPECT_EQ(json["studies"][0]["statements"], 4) << "rows apart are in no count of the study";
+  EXPECT_EQ(json["studies"][0]["apart"].size(), 1U);
+  EXPECT_EQ(json["studies"][0]["apart"][0]["why"], "kernels of ours");
+  EXPECT_EQ(json["studies"][0]["apart"][0]["held"], 1);
+  EXPECT_TRUE(json["studies"][1]["apart"].empty());
+  EXPECT_EQ(json["findings"][0]["sentence"], "FFT is the fastest (figure 3)");
+  EXPECT_EQ(json["findings"][0]["apart"], "");
+  EXPECT_EQ(json["findings"][4]["apart"], "kernels of ours");
+  EXPECT_EQ(json["findings"][5]["sentence"], "");
+  const std::string csv = to_csv(std::span(all).first(1));
+  EXPECT_TRUE(csv.substr(0, csv.find('\n')).ends_with(",note,sentence,apart")) << csv;
+  EXPECT_NE(csv.find(",FFT is the fastest (figure 3),kernels of ours\n"), csv.npos) << csv;
+}
+
+TEST(StudyReport, counts_of_a_prediction_have_what_was_measured_beside) {
+  const std::vector<StudyReport> all = made_up_studies();
+  EXPECT_NE(to_text(std::span(all).subspan(1, 1), TextStyle{})
+                .find("\n1 claim in 2 rows: as predicted 1 yes, 1 no, 0 cannot be judged; as "
+                      "measured on a device 0 yes, 1 no, 1 cannot be judged; by neither 0\n"),
+            std::string::npos);
 }
 
 TEST(StudyReport, json_has_the_counts_and_each_row_its_verdict_rule_and_reason) {

@@ -151,8 +151,9 @@ test("a study has its verdicts and its figures", async () => {
 test("several studies begin with a table of how many statements hold, which leads to each", async () => {
   const verdicts = ["holds", "holds", "does_not_hold", "not_judged", "not_printed"];
   const study = (name) => ({ name, title: `Title of ${name}`, published: "2001, paper", basis: "measured on it", rule: "as it says" });
-  const counts = { statements: 4, printed: 3, held: 2, not_held: 1, not_judged: 1 };
-  const measured = { measured_on: "a device", measured_held: 0, measured_not_held: 1, measured_not_judged: 3 };
+  const counts = { claims: 2, statements: 4, printed: 3, held: 2, not_held: 1, not_judged: 1 };
+  const measured = { measured_on: "a device", measured_held: 0, measured_not_held: 1, measured_not_judged: 3, by_neither: 1 };
+  const apart = [{ why: "kernels of ours", claims: 1, statements: 1, printed: 1, held: 1, not_held: 0, not_judged: 0 }];
   const findings = ["first", "second"].flatMap((name) =>
     verdicts.map((verdict, at) => ({
       study: name,
@@ -176,7 +177,7 @@ test("several studies begin with a table of how many statements hold, which lead
       kind: "reproduction",
       studies: [
         { ...study("first"), ...counts },
-        { ...study("second"), ...counts, ...measured },
+        { ...study("second"), ...counts, ...measured, apart },
         { name: "third", reason: "no results ship" },
       ],
       findings,
@@ -200,6 +201,10 @@ test("several studies begin with a table of how many statements hold, which lead
   await page.locator("table.studies a").nth(1).click();
   const second = page.locator("#study-second");
   await second.locator("tbody tr").first().waitFor();
+  assert.deepEqual(await texts(second.locator("p.counts")), [
+    "2 claims in 4 rows: as predicted 2 yes, 1 no, 1 cannot be judged; as measured on a device 0 yes, 1 no, 3 cannot be judged; by neither 1.",
+    "Apart, 1 claim in 1 row: 1 yes, 0 no, 0 cannot be judged (kernels of ours).",
+  ]);
   assert.equal(await second.locator("tbody tr").count(), verdicts.length);
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "second");
   assert.deepEqual(await column(second, "reason"), verdicts.map((_, at) => `because ${at}`));
@@ -212,7 +217,14 @@ test("what a paper prints is drawn into the figures", async () => {
   strata("reproduce", "capture", "--html", "printed.html");
   const page = await open("printed.html", { scheme: "dark" });
   const section = await view(page, "study-capture");
-  const image = section.locator("figure[data-figure=capture-shares] img");
+  // Counts and the first figure come before the rows.
+  assert.match(await section.locator("p.counts").textContent(), /^\d+ claims in \d+ rows: \d+ yes, \d+ no, \d+ cannot be judged\.$/);
+  assert.ok(
+    await section.evaluate(
+      (each) => each.querySelector("figure.paper").compareDocumentPosition(each.querySelector("table")) & Node.DOCUMENT_POSITION_FOLLOWING,
+    ),
+  );
+  const image = section.locator("figure[data-figure=capture-launches] img");
   const source = decodeURIComponent(await image.getAttribute("src"));
   assert.ok(source.includes("printed in the paper</text>"), "in the legend");
   await image.evaluate((each) => each.scrollIntoView());

@@ -101,9 +101,9 @@ TEST(PredictionAgreement, AnyPlanTakesTheSameTime) {
     const AccessList list(c.program);
     const Plan plan = packed_plan(list, c.hardware.capacity_bytes, c.options, c.any_worth());
     if (c.pick(0, 1) == 0) c.hardware.capacity_bytes += c.pick(1, 20);
-    expect_same_outcome(
-        c, simulate(list, plan, c.hardware, c.options),
-        reference::simulate(c.program, plan, c.hardware, *c.options.prefetch, *c.options.offload));
+    expect_same_outcome(c, simulate(list, plan, c.hardware, c.options),
+                        reference::simulate(c.program, plan, c.hardware, *c.options.prefetch,
+                                            *c.options.offload, c.options.channel));
   });
 }
 
@@ -142,8 +142,8 @@ TEST(PredictionAgreement, PredictionsAreTheSameToTheByteAndTheNanosecond) {
     const auto plan = reference::farthest_next_use(c.program, used.capacity_bytes, refuses_as(c));
     if (!plan) return;
     const PredictOptions options = as_the_policy_says(c.options);
-    const reference::Outcome slow =
-        reference::simulate(c.program, *plan, used, *options.prefetch, *options.offload);
+    const reference::Outcome slow = reference::simulate(c.program, *plan, used, *options.prefetch,
+                                                        *options.offload, options.channel);
     const AccessList list(c.program);
     expect_same_outcome(c, predict(list, c.hardware, c.options), slow);
   });
@@ -162,9 +162,9 @@ TEST(PredictionAgreement, PartsOfValuesTakeTheSameTime) {
     if (!plan) return;
     const PredictOptions options = as_the_policy_says(c.options);
     const AccessList list(c.program);
-    expect_same_outcome(
-        c, predict(list, c.hardware, c.options),
-        reference::simulate(c.program, *plan, used, *options.prefetch, *options.offload));
+    expect_same_outcome(c, predict(list, c.hardware, c.options),
+                        reference::simulate(c.program, *plan, used, *options.prefetch,
+                                            *options.offload, options.channel));
     for (std::size_t use = 0; use < plan->uses.size(); ++use)
       streamed_without_row += c.program.uses[use].reads && list.previous[use] != no_use &&
                               c.program.uses[list.previous[use]].writes &&
@@ -211,6 +211,16 @@ TEST(PredictionAgreement, RandomProgramsMeetEveryRule) {
     EXPECT_GT(count, 90);
 }
 
+const PredictOptions ways_to_time[] = {
+    {.prefetch = Prefetch::listing, .offload = Offload::on_demand},
+    {.prefetch = Prefetch::listing, .offload = Offload::look_ahead},
+    {.prefetch = Prefetch::soonest, .offload = Offload::on_demand},
+    {.prefetch = Prefetch::soonest, .offload = Offload::look_ahead},
+    {.prefetch = Prefetch::listing_printed, .offload = Offload::look_ahead},
+    {.prefetch = Prefetch::listing_printed,
+     .offload = Offload::look_ahead,
+     .channel = ChannelOrder::offload_first}};
+
 // Real orders and sizes; small networks, because the slow one looks at everything at every event.
 TEST(PredictionAgreement, NetworksTakeTheSameTime) {
   for (const char* name : {"alexnet", "mobilenet_v2", "resnet50"}) {
@@ -222,16 +232,13 @@ TEST(PredictionAgreement, NetworksTakeTheSameTime) {
       const Hardware hardware{megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
       const auto plan = reference::farthest_next_use(program, hardware.capacity_bytes);
       ASSERT_TRUE(plan);
-      for (const Prefetch prefetch : {Prefetch::listing, Prefetch::soonest}) {
-        for (const Offload offload : {Offload::on_demand, Offload::look_ahead}) {
-          SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
-          PredictOptions options;
-          options.policy = Policy::thesis;
-          options.prefetch = prefetch;
-          options.offload = offload;
-          expect_same_outcome("", predict(list, hardware, options),
-                              reference::simulate(program, *plan, hardware, prefetch, offload));
-        }
+      for (const PredictOptions& how : ways_to_time) {
+        SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
+        PredictOptions options = how;
+        options.policy = Policy::thesis;
+        expect_same_outcome("", predict(list, hardware, options),
+                            reference::simulate(program, *plan, hardware, *how.prefetch,
+                                                *how.offload, how.channel));
       }
     }
   }

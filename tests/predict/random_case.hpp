@@ -31,10 +31,11 @@ struct Case {
     hardware.dense_flop_per_s = rate();
     hardware.other_flop_per_s = pick(0, 1) == 0 ? hardware.dense_flop_per_s : rate();
     hardware.mac_is_one = pick(0, 3) == 0;
-    options.prefetch = static_cast<Prefetch>(pick(0, 3));
+    options.prefetch = static_cast<Prefetch>(pick(0, 4));
     options.offload = static_cast<Offload>(pick(0, 1));
     options.policy = pick(0, 3) == 0 ? Policy::belady : Policy::thesis;
     options.strict_minimum = pick(0, 3) == 0;
+    options.channel = static_cast<ChannelOrder>(pick(0, 1));
     hardware.is_cache = number % 3 == 0;
   }
 
@@ -101,7 +102,8 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c) {
   out << "seed " << c.seed << ", capacity " << c.hardware.capacity_bytes << ", bytes/s "
       << c.hardware.bytes_per_s << ", prefetch " << static_cast<int>(*c.options.prefetch)
       << ", offload " << static_cast<int>(*c.options.offload) << ", policy "
-      << static_cast<int>(c.options.policy) << '\n';
+      << static_cast<int>(c.options.policy) << ", channel " << static_cast<int>(c.options.channel)
+      << '\n';
   for (std::size_t id = 0; id < c.program.values.size(); ++id) {
     const Value& value = c.program.values[id];
     out << "  v" << id << ' ' << value.bytes << " bytes, row " << value.row_bytes << ", kind "

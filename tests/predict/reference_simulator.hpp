@@ -27,8 +27,13 @@ struct Outcome {
 class Simulator {
  public:
   Simulator(const Program& program, const Plan& plan, const Hardware& hardware, Prefetch prefetch,
-            Offload offload)
-      : uses_(program), plan_(plan), hardware_(hardware), prefetch_(prefetch), offload_(offload) {
+            Offload offload, ChannelOrder channel)
+      : uses_(program),
+        plan_(plan),
+        hardware_(hardware),
+        prefetch_(prefetch),
+        offload_(offload),
+        channel_(channel) {
     for (StepId step = 0; step < step_count(); ++step) plan_free_.push_back(free_by_plan(step));
   }
 
@@ -216,6 +221,7 @@ class Simulator {
     }
     std::optional<std::size_t> load = is_running_ ? load_ahead() : load_of_current();
     if (load && uses_.bytes(*load) > free_bytes()) load.reset();
+    if (channel_ == ChannelOrder::offload_first && !write_backs_.empty()) load.reset();
     if (load) {
       ahead_.insert(*load);
       on_chip_.insert(uses_.at(*load).value);
@@ -274,14 +280,26 @@ class Simulator {
       case Prefetch::none: return false;
       case Prefetch::soonest: return true;
       case Prefetch::next_layer: return current_ + 1 == step;
-      case Prefetch::listing: break;
+      case Prefetch::listing: return covering(step, use) <= current_;
+      case Prefetch::listing_printed: break;
     }
-    StepId from = step;
+    StepId from = step;  // of the steps that the queue has taken, the first
+    for (const std::size_t queued : uses_.of_step[step]) {
+      if (!is_load(queued)) continue;
+      from = covering(from, queued);
+      if (queued == use) break;
+    }
+    return (from == 0 ? 0 : from - 1) <= current_;
+  }
+
+  /// "the latest step such that the compute times from its start up to" `end` "cover the transfer
+  /// (the first step if none does)"
+  StepId covering(StepId end, std::size_t use) const {
+    StepId from = end;
     double covered_s = 0;
-    while (from > 0 && (from == step || covered_s < transfer_s(uses_.bytes(use)))) {
+    while (from > 0 && (from == end || covered_s < transfer_s(uses_.bytes(use))))
       covered_s += compute_s(--from);
-    }
-    return from <= current_;
+    return from;
   }
 
   std::int64_t free_by_plan(StepId step) const {
@@ -305,6 +323,7 @@ class Simulator {
   Hardware hardware_;
   Prefetch prefetch_;
   Offload offload_;
+  ChannelOrder channel_;
   std::vector<std::int64_t> plan_free_;  ///< what the plan leaves free in each step
 
   double now_s_ = 0;
@@ -323,8 +342,9 @@ class Simulator {
 };
 
 inline Outcome simulate(const Program& program, const Plan& plan, const Hardware& hardware,
-                        Prefetch prefetch, Offload offload) {
-  return Simulator(program, plan, hardware, prefetch, offload).run();
+                        Prefetch prefetch, Offload offload,
+                        ChannelOrder channel = ChannelOrder::loads_first) {
+  return Simulator(program, plan, hardware, prefetch, offload, channel).run();
 }
 
 }  // namespace strata::reference

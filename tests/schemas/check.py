@@ -66,6 +66,7 @@ commands = [
     ("doctor --json d.json", {"d.json": "readiness"}),
     ("doctor --networks --json do.json", {"do.json": "trained_networks"}),
     ("reproduce roofline --json rep.json", {"rep.json": "reproduction"}),
+    ("reproduce layerwise --json repl.json", {"repl.json": "reproduction"}),
     ("validate pytorch-h200-host --json v.json", {"v.json": "validation"}),
     ("validate megatron-published --json vp.json", {"vp.json": "parallel_validation"}),
     (

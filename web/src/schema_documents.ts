@@ -135,21 +135,28 @@ export interface ReproductionDocument {
   provenance?: Provenance;
 }
 
-export interface ReproducedStudy {
+/// Of rows of a study; claims are their different sentences.
+export interface ClaimCounts {
+  claims?: number;
+  statements?: number;
+  held?: number;
+  not_held?: number;
+  not_judged?: number;
+}
+
+export interface ReproducedStudy extends ClaimCounts {
   name: string;
   title?: string;
   published?: string; // when, and about what
   basis?: string; // what stands beside it: predicted for, measured on
   place?: string;
   rule?: string;
-  statements?: number;
-  held?: number;
-  not_held?: number;
-  not_judged?: number;
   measured_on?: string;
   measured_held?: number;
   measured_not_held?: number;
   measured_not_judged?: number;
+  by_neither?: number; // statements that neither side can judge
+  apart?: (ClaimCounts & { why: string })[]; // rows in no count above, by why they stand apart
   reason?: string; // why there is no result
 }
 
@@ -159,6 +166,8 @@ export interface StudyFinding {
   study: string;
   observation: string;
   network: string;
+  sentence?: string; // what the study says, in other words, and where; empty: nothing
+  apart?: string; // why the row is in no count of the study; empty: it is counted
   what: string;
   printed: string;
   found: string;

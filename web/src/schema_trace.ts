@@ -33,6 +33,16 @@ export interface TracedProcess {
   network: TracedNetwork | null;
   findings: ExplainedFinding[];
   notes: string[];
+  /// Counters that nvprof added up over the launches of a kernel.
+  metrics?: {
+    kernel: string;
+    metric: string;
+    unit: string;
+    launches: number;
+    mean: number;
+    min: number;
+    max: number;
+  }[];
 }
 
 export interface TracedDevice {

@@ -2,7 +2,14 @@
 // A view per study: its published statements beside what Strata finds, then its figures drawn anew.
 import { h, menu } from "./dom";
 import { save } from "./export";
-import type { ReproductionDocument, ReproducedStudy, StudyFigure, StudyFinding, Verdict } from "./schema";
+import type {
+  ClaimCounts,
+  ReproductionDocument,
+  ReproducedStudy,
+  StudyFigure,
+  StudyFinding,
+  Verdict,
+} from "./schema";
 import { sortableTable, type SortColumn } from "./sortable";
 import { remade, type Context, type View } from "./view";
 
@@ -49,9 +56,12 @@ function columnsOf(study: ReproducedStudy, findings: StudyFinding[]): SortColumn
   const measuredOn = study.measured_on;
   const hasRules = findings.some((each) => (each.rule ?? "") !== ""); // else the study's, above the table
   return [
-    textColumn("observation", "where", (each) => each.observation),
-    textColumn("network", study.place ?? "of what", (each) => each.network),
-    textColumn("what", "statement", (each) => each.what, "statement"),
+    textColumn("observation", "about", (each) => each.observation),
+    textColumn("sentence", "the study says", (each) => each.sentence ?? "", "statement"),
+    textColumn("network", study.place ?? "of what", (each) =>
+      (each.apart ?? "") === "" ? each.network : `${each.network} (apart)`,
+    ),
+    textColumn("what", "data", (each) => each.what, "statement"),
     textColumn("printed", "printed", (each) => each.printed),
     textColumn("found", measuredOn === undefined ? "computed" : "predicted", (each) => each.found),
     verdictColumn("verdict", "verdict", verdictOf),
@@ -147,6 +157,35 @@ function gallery(figures: StudyFigure[]): HTMLElement {
   );
 }
 
+function verdictsText(held = 0, notHeld = 0, notJudged = 0): string {
+  return `${held} yes, ${notHeld} no, ${notJudged} cannot be judged`;
+}
+
+/// "20 claims in 33 rows: 15 yes, 14 no, 4 cannot be judged"; `verdicts` where more than these are
+/// known.
+function countsText(
+  counts: ClaimCounts,
+  verdicts = verdictsText(counts.held, counts.not_held, counts.not_judged),
+): string {
+  const { claims = 0, statements = 0 } = counts;
+  return `${claims} claim${claims === 1 ? "" : "s"} in ${statements} row${statements === 1 ? "" : "s"}: ${verdicts}`;
+}
+
+/// As predicted and as measured, where both stand beside a statement.
+function studyCountsText(study: ReproducedStudy): string {
+  if (study.measured_on === undefined) return countsText(study);
+  const predicted = verdictsText(study.held, study.not_held, study.not_judged);
+  const measured = verdictsText(
+    study.measured_held,
+    study.measured_not_held,
+    study.measured_not_judged,
+  );
+  return countsText(
+    study,
+    `as predicted ${predicted}; as measured on ${study.measured_on} ${measured}; by neither ${study.by_neither ?? 0}`,
+  );
+}
+
 function renderStudy(
   context: Context,
   document: ReproductionDocument,
@@ -160,6 +199,15 @@ function renderStudy(
   }
   const about = [study.published, study.basis].filter((each) => each !== undefined).join("; here ");
   if (about !== "") element.append(h("p", {}, h("bdi", {}, about)));
+  element.append(h("p", { class: "counts" }, h("bdi", {}, `${studyCountsText(study)}.`)));
+  for (const counts of study.apart ?? []) {
+    const text = `Apart, ${countsText(counts)} (${counts.why}).`;
+    element.append(h("p", { class: "counts" }, h("bdi", {}, text)));
+  }
+  // The first figure comes before the rows, which are many.
+  const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
+  const [first, ...others] = figures;
+  if (first !== undefined) element.append(gallery([first]));
   element.append(h("p", { class: "dim" }, "Holds: ", h("bdi", {}, `${study.rule ?? ""}.`)));
   renderStatements(
     context,
@@ -167,13 +215,12 @@ function renderStudy(
     document.findings.filter((each) => each.study === study.name),
     element,
   );
-  const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
-  if (figures.length === 0) return;
+  if (first === undefined) return;
   element.append(
     h("h3", {}, figures.length === 1 ? "1 figure" : `${figures.length} figures`),
     h("p", { class: "dim" }, "Open diamonds and dotted lines are what the paper prints, where it prints it."),
-    gallery(figures),
   );
+  if (others.length > 0) element.append(gallery(others));
 }
 
 export function studyView(name: string): string {

@@ -84,6 +84,8 @@ constexpr Option known_options[] = {
      [](Request& to, const Given& given) { choose(to.options.prefetch, prefetch_names, given); }},
     {"offload",
      [](Request& to, const Given& given) { choose(to.options.offload, offload_names, given); }},
+    {"channel",
+     [](Request& to, const Given& given) { choose(to.options.channel, channel_names, given); }},
     {"objective",
      [](Request& to, const Given& given) { choose(to.options.objective, objective_names, given); }},
     {"bounds", [](Request& to, const Given& given) { choose(to.bounds, bounds_names, given); }},

@@ -101,9 +101,10 @@ PredictedIteration thesis_iteration(std::string_view network, std::string_view c
 
 TEST(PredictOptions, the_preset_has_the_prefetch_list_of_the_thesis_unless_another_is_typed) {
   const PredictionSummary own = thesis_iteration("transformer_thesis", "168MiB").summary;
-  EXPECT_EQ(own.options.prefetch, Prefetch::listing);
+  EXPECT_EQ(own.options.prefetch, Prefetch::listing_printed);
+  EXPECT_EQ(own.options.channel, ChannelOrder::loads_first);
   EXPECT_EQ(own.options.offload, Offload::look_ahead);
-  EXPECT_NEAR(own.totals.time_s, 0.1496, 0.0001);
+  EXPECT_NEAR(own.totals.time_s, 0.1505, 0.0001);
 
   PredictRequest typed = thesis_request();
   set_option(typed, "prefetch", "soonest");

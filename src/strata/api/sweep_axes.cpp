@@ -29,6 +29,7 @@ constexpr KnownParameter known[] = {
     {"policy", AxisKind::text, Depends::options},
     {"prefetch", AxisKind::text, Depends::options},
     {"offload", AxisKind::text, Depends::options},
+    {"channel", AxisKind::text, Depends::options},
     {"objective", AxisKind::text, Depends::options},
     {"granularity", AxisKind::bytes, Depends::options},
     {"strict-minimum", AxisKind::text, Depends::options},

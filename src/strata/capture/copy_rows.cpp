@@ -87,6 +87,13 @@ void add_copy_rows(const TraceInput& input, TraceTables& tables) {
     const auto device = busy.find(copy.device);
     if (device != busy.end()) row.under_kernels_ns += device->second.within(copy.time);
   }
+  for (const RecordedSum& sum : input.recording.sums) {
+    if (sum.kind != SumKind::copy || sum.calls <= 0) continue;
+    CopyRow& row = rows[{sum.copy, MemoryKind::unknown, MemoryKind::unknown}];
+    row.time.add(sum);
+    row.unknown_calls += sum.calls;
+    row.by_size[unknown_size] += sum.calls;
+  }
   for (auto& [key, row] : rows) {
     std::tie(row.kind, row.source, row.destination) = key;
     tables.by_copy.push_back(row);

@@ -5,13 +5,14 @@
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/capture/csv_lines.hpp"
+#include "strata/capture/nvprof_tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -20,49 +21,19 @@ namespace {
 
 constexpr double farthest_nvprof_ns = 1e18;  // thirty years
 constexpr double most_nvprof_bytes = 1e18;
-constexpr std::size_t most_nvprof_gpus = 1000;
 
-constexpr std::string_view summary_head = "\"Time(%)\",\"Time\",\"Calls\"";
-constexpr std::string_view metrics_head = "\"Device\",\"Kernel\",\"Invocations\"";
-constexpr std::string_view trace_head = "\"Start\",\"Duration\"";
-
-/// nvprof counts time in s to ns, and sizes in powers of 1024. Nothing: no unit of these.
-std::optional<double> nvprof_unit(std::string_view unit) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {"ns", 1}, {"us", 1e3},    {"ms", 1e6},           {"s", 1e9},
-      {"B", 1},  {"KB", 1024.0}, {"MB", 1024.0 * 1024}, {"GB", 1024.0 * 1024 * 1024}};
-  for (const auto& [name, factor] : units) {
-    if (unit == name) return factor;
-  }
-  return std::nullopt;
-}
-
-std::optional<double> nvprof_number(std::string_view cell) {
-  const std::string text(trimmed(cell));
-  if (text.empty()) return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
+/// What only a table or a message of nvprof has.
+constexpr std::string_view nvprof_marks[] = {"\"Start\",\"Duration\"",
+                                             "\"Time(%)\",\"Time\",\"Calls\"",
+                                             "\"Device\",\"Kernel\",\"Invocations\"",
+                                             "Time(%)      Time     Calls",
+                                             "NVPROF is profiling process",
+                                             "== Metric result:",
+                                             "== Profiling result:"};
 
 std::uint32_t nvprof_count(const std::optional<double>& number, std::uint32_t otherwise) {
   if (!number || *number < 0 || *number > 4e9) return otherwise;
   return static_cast<std::uint32_t>(std::llround(*number));
-}
-
-/// "[CUDA memcpy HtoD]", "[Unified Memory Memcpy DtoH]": the letters at the end.
-CopyKind nvprof_copy_kind(std::string_view name) {
-  const auto ends = [&](std::string_view letters) {
-    return name.size() > letters.size() && name.substr(0, name.size() - 1).ends_with(letters);
-  };
-  if (ends("HtoD") || ends("HtoA")) return CopyKind::host_to_device;
-  if (ends("DtoH") || ends("AtoH")) return CopyKind::device_to_host;
-  if (ends("DtoD") || ends("AtoA") || ends("AtoD") || ends("DtoA"))
-    return CopyKind::device_to_device;
-  if (ends("PtoP")) return CopyKind::peer_to_peer;
-  if (ends("HtoH")) return CopyKind::host_to_host;
-  return CopyKind::unknown;
 }
 
 MemoryKind nvprof_memory(std::string_view cell) {
@@ -84,16 +55,17 @@ class NvprofCsv {
     while (lines_.next(cells_)) {
       if (cells_.front().starts_with("==")) {
         take_message();
-      } else if (cells_.size() > 1 && is_head()) {
+      } else if (cells_.size() > 1 && cells_[0] == "Start" && cells_[1] == "Duration") {
         take_head();
-      } else if (!head_.empty() && cells_.size() > 1) {
+      } else if (!tables_.take(cells_, lines_.line()) && !head_.empty() && cells_.size() > 1) {
         take_row();
       }
     }
-    if (head_.empty())
-      fail(ErrorKind::input, "no table: no line begins with \"Start\",\"Duration\"");
-    if (recording_.kernels.empty() && recording_.copies.empty() && recording_.calls.empty())
+    if (head_.empty() && !tables_.has_any()) refuse();
+    if (recording_.kernels.empty() && recording_.copies.empty() && recording_.calls.empty() &&
+        recording_.sums.empty())
       fail(ErrorKind::input, "there is no kernel, copy or call in the table");
+    if (!recording_.sums.empty()) say_what_sums_lack();
     if (left_out_ > 0) {
       recording_.notes.push_back(fmt::format(
           "{} rows that are neither kernels, copies, memsets nor calls are left out", left_out_));
@@ -104,26 +76,29 @@ class NvprofCsv {
   }
 
  private:
-  bool is_head() const {
-    if (cells_[0] == "Start" && cells_[1] == "Duration") return true;
-    const std::size_t at = cells_[0] == "Type" ? 1 : 0;
-    if (cells_[at] == "Time(%)") {
-      fail(ErrorKind::input,
-           "line {}: a summary of nvprof, which has no single kernels; record with nvprof --csv "
-           "--print-gpu-trace (calls: --print-api-trace), or -o FILE",
-           lines_.line());
-    }
-    if (cells_[0] == "Device" && cells_[1] == "Kernel") {
-      fail(ErrorKind::input,
-           "line {}: metrics of nvprof, which have no times; record with nvprof --csv "
-           "--print-gpu-trace, or -o FILE",
-           lines_.line());
-    }
-    return false;
+  [[noreturn]] void refuse() const {
+    if (!problem_.empty()) fail(ErrorKind::input, "nvprof wrote no table: {}", problem_);
+    fail(ErrorKind::input,
+         "no table of nvprof: neither a trace (--print-gpu-trace), nor a summary, nor metrics");
+  }
+
+  /// Sums have no times; with a trace in the same file, that has them.
+  void say_what_sums_lack() {
+    if (recording_.kernels.empty() && recording_.calls.empty())
+      recording_.process.has_times = false;
+    recording_.notes.push_back(
+        recording_.metrics.empty()
+            ? "a summary of nvprof: sums by name, no single kernels; nvprof --print-gpu-trace "
+              "--print-api-trace, or -o FILE, records them"
+            : "metrics of nvprof: counters of a launch, no times; kernels ran one by one");
+    if (!recording_.metrics.empty()) recording_.process.kernels_were_serialised = true;
   }
 
   /// "==123== NVPROF is profiling process 123, command: ./train"
   void take_message() {
+    const std::string_view message = cells_.front();
+    tables_.take_message(message);
+    if (message.find("rror") != message.npos) problem_ = printable(trimmed(message));
     constexpr std::string_view mark = "NVPROF is profiling process ";
     const std::size_t at = cells_.front().find(mark);
     if (at == std::string::npos || recording_.process.pid != 0) return;
@@ -191,20 +166,7 @@ class NvprofCsv {
     return std::llround(*size);
   }
 
-  /// "Tesla K80 (0)"; the device is remembered with its name.
-  std::uint32_t device() {
-    const std::string_view text = trimmed(cell("Device"));
-    const std::size_t open = text.rfind('(');
-    if (open == text.npos || !text.ends_with(')')) return unknown_device;
-    const auto number = nvprof_number(text.substr(open + 1, text.size() - open - 2));
-    const std::uint32_t id = nvprof_count(number, unknown_device);
-    std::vector<RecordedDevice>& devices = recording_.process.devices;
-    const bool is_known = std::any_of(devices.begin(), devices.end(),
-                                      [&](const RecordedDevice& one) { return one.id == id; });
-    if (id != unknown_device && !is_known && devices.size() < most_nvprof_gpus)
-      devices.push_back({.id = id, .name = printable(trimmed(text.substr(0, open)))});
-    return id;
-  }
+  std::uint32_t device() { return nvprof_device(cell("Device"), recording_); }
 
   /// The number after a kernel's name, "scale(float*) [112]", is its correlation.
   std::uint64_t take_correlation(std::string_view& name) const {
@@ -278,7 +240,9 @@ class NvprofCsv {
   }
 
   Recording recording_;
+  NvprofTables tables_{recording_};
   CsvLines lines_;
+  std::string problem_;  ///< what nvprof said of an error
   std::vector<std::string> head_;
   std::vector<std::string> cells_;
   std::map<std::string, std::size_t> columns_;
@@ -291,9 +255,8 @@ class NvprofCsv {
 Recording read_nvprof_csv(ByteSource& source) { return NvprofCsv(source).read(); }
 
 bool looks_like_nvprof_csv(std::string_view beginning) {
-  return beginning.find(trace_head) != beginning.npos ||
-         beginning.find(summary_head) != beginning.npos ||
-         beginning.find(metrics_head) != beginning.npos;
+  return std::any_of(std::begin(nvprof_marks), std::end(nvprof_marks),
+                     [&](std::string_view mark) { return beginning.find(mark) != beginning.npos; });
 }
 
 }  // namespace strata

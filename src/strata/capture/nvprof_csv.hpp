@@ -8,10 +8,11 @@
 
 namespace strata {
 
-/// What `nvprof --csv --print-gpu-trace` prints: kernels, copies and memsets with their times; with
-/// `--print-api-trace`, beside it or alone, the calls of CUDA, too. Lines before the head of the
-/// table, and nvprof's messages ("==123== …"), are left out. Errors (input) name the line; a table
-/// that has only sums (nvprof without --print-…-trace) or metrics is refused with what to do.
+/// What nvprof prints: with `--csv --print-gpu-trace` kernels, copies and memsets with their times;
+/// with `--print-api-trace`, beside it or alone, the calls of CUDA, too; without either a summary,
+/// and with `--metrics` or `--events` counters by kernel, both as CSV or text. What the program
+/// printed between them is left out. Errors (input) name the line, or say what nvprof complained
+/// of.
 Recording read_nvprof_csv(ByteSource& source);
 
 /// Whether the beginning of a file looks like any table of nvprof's.

@@ -92,6 +92,15 @@ void check_recording(const Recording& recording) {
   check_rows(recording.syncs, "synchronisations");
   check_rows(recording.ranges, "ranges");
   check_rows(recording.overheads, "overheads");
+  LimitedSum times("summary");
+  LimitedSum calls("summary");
+  for (const RecordedSum& sum : recording.sums) {
+    if (sum.calls < 0 || sum.total_ns < 0 || sum.least_ns < 0 || sum.most_ns < 0 ||
+        std::max({sum.total_ns, sum.least_ns, sum.most_ns}) > farthest_ns)
+      fail(ErrorKind::input, "summary: a time or a count that is out of reach");
+    times.add(sum.total_ns);
+    calls.add(sum.calls);
+  }
   LimitedSum bytes("memory events");
   for (const MemoryEvent& event : recording.memory) bytes.add(event.bytes);
 }

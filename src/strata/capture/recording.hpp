@@ -157,6 +157,31 @@ struct RecordedCounters {
   std::vector<double> values;
 };
 
+/// What a profiler added up over launches, copies or calls of one name, of which it kept none.
+enum class SumKind : std::uint8_t { kernel, copy, fill, call };
+struct RecordedSum {
+  NameId name = 0;
+  SumKind kind = SumKind::kernel;
+  std::uint32_t device = unknown_device;
+  CopyKind copy = CopyKind::unknown;  ///< of copies
+  std::int64_t calls = 0;
+  std::int64_t total_ns = 0;
+  std::int64_t least_ns = 0;
+  std::int64_t most_ns = 0;
+};
+
+/// A counter that a profiler added up over the launches of a kernel on a device.
+struct RecordedMetric {
+  NameId kernel = 0;
+  NameId name = 0;  ///< as the profiler calls it: "flop_count_dp"
+  NameId unit = 0;  ///< "%", "B/s"; 0: a plain number
+  std::uint32_t device = unknown_device;
+  std::int64_t launches = 0;
+  double least = 0;
+  double most = 0;
+  double mean = 0;
+};
+
 struct RecordedDevice {
   std::uint32_t id = 0;
   std::string name = {};
@@ -197,8 +222,10 @@ struct Recording {
   std::vector<RangeRecord> ranges;
   std::vector<OverheadRecord> overheads;
   RecordedCounters counters;
-  std::int64_t lost_records = 0;   ///< that the recorder had no room for
-  std::vector<std::string> notes;  ///< what a reader left out, for people
+  std::vector<RecordedSum> sums;        ///< of a summary, which has no single records
+  std::vector<RecordedMetric> metrics;  ///< likewise
+  std::int64_t lost_records = 0;        ///< that the recorder had no room for
+  std::vector<std::string> notes;       ///< what a reader left out, for people
 };
 
 /// What every reader promises: ends are not before starts, and no sum of times or bytes of a table

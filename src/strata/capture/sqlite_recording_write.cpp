@@ -193,6 +193,11 @@ void write_all(const Database& database, std::span<const Recording> recordings) 
 }  // namespace
 
 void write_recordings(const std::filesystem::path& path, std::span<const Recording> recordings) {
+  for (const Recording& recording : recordings) {
+    if (!recording.sums.empty())
+      fail(ErrorKind::input,
+           "a summary of nvprof has no single records that a database could hold");
+  }
   OutputFile file(path);
   try {
     write_all(Database::open_to_write(file.name_meanwhile()), recordings);

@@ -40,6 +40,14 @@ void Durations::add(std::int64_t length_ns) {
   ++calls;
 }
 
+void Durations::add(const RecordedSum& sum) {
+  if (sum.calls <= 0) return;
+  least_ns = calls == 0 ? sum.least_ns : std::min(least_ns, sum.least_ns);
+  most_ns = std::max(most_ns, sum.most_ns);
+  total_ns += sum.total_ns;
+  calls += sum.calls;
+}
+
 std::string pass_of(const KernelOrigin& origin, const KernelClass& kernel_class) {
   const bool says_backward = kernel_class.pass.starts_with("backward");
   switch (origin.pass) {
@@ -89,6 +97,20 @@ void add_kernel_rows(const TraceInput& input, TraceTables& tables) {
       row.few_blocks_ns += length;
     }
   }
+  for (const RecordedSum& sum : recording.sums) {
+    if (sum.kind != SumKind::kernel) continue;
+    const auto [at, is_new] = row_of_name.emplace(sum.name, tables.by_kernel.size());
+    if (is_new) {
+      KernelRow row;
+      row.name = recording.names.text(sum.name);
+      row.kernel_class = class_of_kernel(row.name);
+      tables.by_kernel.push_back(std::move(row));
+    }
+    KernelRow& row = tables.by_kernel[at->second];
+    row.time.add(sum);
+    tables.kernels.add(sum);
+    by_class[{row.kernel_class.name, row.kernel_class.algorithm}].add(sum);
+  }
   for (KernelRow& row : tables.by_kernel) {
     if (const RecordedDevice* device = device_of(recording.process, row.longest.device))
       row.occupancy = occupancy_of(row.longest, *device);
@@ -127,10 +149,52 @@ void add_api_rows(const TraceInput& input, TraceTables& tables) {
   std::map<std::pair<NameId, ApiKind>, Durations> calls;
   for (const ApiRecord& call : input.recording.calls)
     calls[{call.name, call.kind}].add(call.time.length_ns());
+  for (const RecordedSum& sum : input.recording.sums) {
+    if (sum.kind != SumKind::call) continue;
+    const bool is_runtime = input.recording.names.text(sum.name).starts_with("cuda");
+    calls[{sum.name, is_runtime ? ApiKind::runtime : ApiKind::driver}].add(sum);
+  }
   for (const auto& [key, time] : calls)
     tables.by_api.push_back({std::string(input.recording.names.text(key.first)), key.second, time});
   longest_first(tables.by_api);
 }
+
+namespace {
+
+void add_metric_rows(const Recording& recording, TraceTables& tables) {
+  std::map<std::pair<NameId, NameId>, std::size_t> row_of;
+  for (const RecordedMetric& metric : recording.metrics) {
+    const auto [at, is_new] =
+        row_of.emplace(std::pair(metric.kernel, metric.name), tables.by_metric.size());
+    if (is_new) {
+      tables.by_metric.push_back({.kernel = std::string(recording.names.text(metric.kernel)),
+                                  .metric = std::string(recording.names.text(metric.name)),
+                                  .unit = std::string(recording.names.text(metric.unit)),
+                                  .launches = 0,
+                                  .least = metric.least,
+                                  .most = metric.most,
+                                  .mean = 0});
+    }
+    MetricRow& row = tables.by_metric[at->second];
+    const auto before = static_cast<double>(row.launches);
+    const auto more = static_cast<double>(metric.launches);
+    row.least = std::min(row.least, metric.least);
+    row.most = std::max(row.most, metric.most);
+    if (before + more > 0) row.mean += (metric.mean - row.mean) * (more / (before + more));
+    row.launches += metric.launches;
+  }
+}
+
+/// What a summary has of memsets.
+void add_fill_sums(const Recording& recording, TraceTables& tables) {
+  for (const RecordedSum& sum : recording.sums) {
+    if (sum.kind != SumKind::fill) continue;
+    tables.fills += sum.calls;
+    tables.fills_ns += sum.total_ns;
+  }
+}
+
+}  // namespace
 
 TraceTables make_trace_tables(const Recording& recording) {
   const LaunchCalls calls(recording);
@@ -145,6 +209,8 @@ TraceTables make_trace_tables(const Recording& recording) {
   tables.fills = static_cast<std::int64_t>(recording.fills.size());
   for (const OverheadRecord& overhead : recording.overheads)
     tables.overhead_ns += overhead.time.length_ns();
+  add_fill_sums(recording, tables);
+  add_metric_rows(recording, tables);
   add_kernel_rows(input, tables);
   add_kernel_counters(input, tables);
   add_layer_rows(input, tables);

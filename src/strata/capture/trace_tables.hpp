@@ -24,6 +24,7 @@ struct Durations {
   std::int64_t most_ns = 0;
 
   void add(std::int64_t length_ns);
+  void add(const RecordedSum& sum);
   double mean_ns() const {
     return calls == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(calls);
   }
@@ -152,6 +153,17 @@ struct StepTimes {
   std::int64_t most_ns = 0;
 };
 
+/// A counter of a kernel over all its launches and devices.
+struct MetricRow {
+  std::string kernel;
+  std::string metric;
+  std::string unit;  ///< "%", "B/s"; empty: a plain number
+  std::int64_t launches = 0;
+  double least = 0;
+  double most = 0;
+  double mean = 0;
+};
+
 struct TraceTables {
   ProcessInfo process;
   TimeSpan span;  ///< of all that devices did
@@ -162,6 +174,7 @@ struct TraceTables {
   std::vector<ApiRow> by_api;
   std::vector<CopyRow> by_copy;
   std::vector<CollectiveRow> by_collective;
+  std::vector<MetricRow> by_metric;  ///< as the profiler added them up; in its order
   std::vector<MemoryRow> memory;
   std::vector<DeviceRow> devices;
   StepTimes steps;

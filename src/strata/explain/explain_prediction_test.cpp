@@ -123,6 +123,32 @@ TEST(ExplainPrediction, a_scope_states_its_own_part) {
   EXPECT_EQ(text_of(saved.what_ifs.at(0)), "500 B on-chip instead of 200 B on-chip");
 }
 
+// Half of the blocks' reuse would fit at 120 B, but adjacent reuse is complete at 200 B only: up to
+// there nobody can tell whose gain it is.
+TEST(ExplainPrediction, a_scope_is_not_charged_with_what_a_nearer_one_gains) {
+  PredictionFacts facts = hand_facts();
+  facts.reuse = {{"adjacent", 1000, 400, 150, 180, 200}, {"block", 1000, 10, 120, 250, 300}};
+  const Explanation answer = explained(hand_prediction(), &facts, [](auto changes) {
+    std::vector<ChangeAnswer> answers;
+    for (const Change& change : changes) {
+      const auto* capacity = std::get_if<CapacityOf>(&change);
+      const bool is_small = capacity == nullptr || capacity->bytes < 200;
+      answers.push_back({is_small ? 90.0 : capacity->bytes < 300 ? 60.0 : 55.0, {}});
+    }
+    return answers;
+  });
+  for (const ProfileFinding& scope : with_code(answer, FindingCode::capacity_below_scope)) {
+    if (scope.subject == "adjacent layers") {
+      EXPECT_EQ(scope.cost_s, 40);  // 100 → 60
+      continue;
+    }
+    EXPECT_EQ(scope.cost_s, 5);            // 60 → 55
+    EXPECT_EQ(scope.what_ifs.size(), 2U);  // 250 B and 300 B, not 120 B
+    for (const WhatIf& what_if : scope.what_ifs)
+      EXPECT_TRUE(text_of(what_if).ends_with("instead of 200 B on-chip")) << text_of(what_if);
+  }
+}
+
 TEST(ExplainPrediction, what_nobody_predicts_again_has_a_reason) {
   const PredictionFacts facts = hand_facts();
   const Machine machine = test::hand_machine();

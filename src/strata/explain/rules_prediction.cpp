@@ -97,12 +97,12 @@ namespace {
 /// The capacity that every scope which needs less than this one needs for all of its reuse. More
 /// capacity up to there helps them, too; what this scope gains by itself begins there. Nothing: the
 /// chip has it, or no other scope needs less.
-std::optional<CapacityOf> nearer_scopes(const PredictionFacts& facts, const ReuseFacts& reuse,
-                                        std::int64_t needed_bytes) {
+std::optional<CapacityOf> nearer_scopes(const PredictionFacts& facts, const ReuseFacts& reuse) {
   std::int64_t most = 0;
   for (const ReuseFacts& other : facts.reuse) {
     if (other.scope == reuse.scope || other.captured_bytes >= other.offered_bytes) continue;
-    if (other.capacity_100_bytes < needed_bytes) most = std::max(most, other.capacity_100_bytes);
+    if (other.capacity_100_bytes < reuse.capacity_100_bytes)
+      most = std::max(most, other.capacity_100_bytes);
   }
   return most > facts.capacity_bytes ? std::optional(CapacityOf{most}) : std::nullopt;
 }
@@ -114,7 +114,8 @@ void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
   if (facts == nullptr) return;
   for (const ReuseFacts& reuse : facts->reuse) {
     if (reuse.captured_bytes >= reuse.offered_bytes) continue;
-    const auto needed = next_capacity(reuse, facts->capacity_bytes);
+    const auto nearer = nearer_scopes(*facts, reuse);
+    const auto needed = next_capacity(reuse, nearer ? nearer->bytes : facts->capacity_bytes);
     if (!needed) continue;
     const double missed = in_bytes(reuse.offered_bytes - reuse.captured_bytes);
     ProfileFinding finding = context.finding(FindingCode::capacity_below_scope,
@@ -132,7 +133,7 @@ void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
         format_capacity(in_bytes(*needed - facts->capacity_bytes)));
     const auto ask = [&](std::int64_t bytes) {
       WhatIf what_if = context.asked(CapacityOf{bytes});
-      if (const auto nearer = nearer_scopes(*facts, reuse, bytes)) what_if.beyond = *nearer;
+      if (nearer) what_if.beyond = *nearer;
       finding.what_ifs.push_back(std::move(what_if));
     };
     ask(*needed);

@@ -204,11 +204,11 @@ bool BestPlanner::consider(const PlanKey& key, Offload offload,
     if (least_s > most_s) return false;
     const bool is_late = prefetch == Prefetch::none || prefetch == Prefetch::next_layer;
     if (is_late && least_with(prefetch) > most_s) continue;
-    if (planned->prefetch() != prefetch || prefetch == Prefetch::listing)
+    if (planned->prefetch() != prefetch || goes_by_rates(prefetch))
       planned->set_prefetch(prefetch, rates.compute_s, bytes_per_s);
     tried.prefetch = prefetch;
-    tried.totals = pass_.run(*planned, {key.capacity_bytes, bytes_per_s}, rates.compute_s,
-                             Record::totals, most_s);
+    tried.totals = pass_.run(*planned, {key.capacity_bytes, bytes_per_s, options_.channel},
+                             rates.compute_s, Record::totals, most_s);
     if (pass_.gave_up()) continue;
     if (!best_ || is_better(tried, *best_)) best_ = tried;
     if (tried.totals.time_s <= least_s * (1 + rounding)) return false;

@@ -13,9 +13,10 @@ namespace strata {
 
 inline constexpr std::array<std::string_view, 4> policy_names = {"best", "thesis", "belady",
                                                                  "exact"};
-inline constexpr std::array<std::string_view, 4> prefetch_names = {"none", "next-layer", "listing",
-                                                                   "soonest"};
+inline constexpr std::array<std::string_view, 5> prefetch_names = {"none", "next-layer", "listing",
+                                                                   "soonest", "listing-printed"};
 inline constexpr std::array<std::string_view, 2> offload_names = {"on-demand", "look-ahead"};
+inline constexpr std::array<std::string_view, 2> channel_names = {"loads-first", "offload-first"};
 inline constexpr std::array<std::string_view, 2> objective_names = {"time", "traffic"};
 inline constexpr std::array<std::string_view, 4> optimizer_names = {"none", "sgd", "momentum",
                                                                     "adam"};
@@ -43,6 +44,9 @@ inline std::string_view name_of(Prefetch prefetch) {
 }
 inline std::string_view name_of(Offload offload) {
   return offload_names[static_cast<std::size_t>(offload)];
+}
+inline std::string_view name_of(ChannelOrder channel) {
+  return channel_names[static_cast<std::size_t>(channel)];
 }
 inline std::string_view name_of(Objective objective) {
   return objective_names[static_cast<std::size_t>(objective)];

@@ -7,14 +7,16 @@
 namespace strata {
 namespace {
 
-// From which step on each load may be issued. `listing` is the thesis's: the latest step from which
-// the compute time up to the load's own step covers it.
+// From which step on each load may be issued; asked by step. `listing` is the thesis's in prose:
+// the latest step from which the compute time up to the load's own step covers it.
+// `listing-printed` is its Listing 1: the loads of a step queue, each behind the whole steps of the
+// one before it, and each is pushed to the step before those that cover it.
 class Eligibility {
  public:
   Eligibility(const std::vector<double>& compute_s, double bytes_per_s, Prefetch prefetch,
               std::vector<double>& elapsed_s)
       : bytes_per_s_(bytes_per_s), prefetch_(prefetch), elapsed_s_(elapsed_s) {
-    if (prefetch != Prefetch::listing) return;
+    if (!goes_by_rates(prefetch)) return;
     elapsed_s_.clear();
     double elapsed = 0;
     for (const double step_s : compute_s) {
@@ -23,21 +25,31 @@ class Eligibility {
     }
   }
 
-  StepId of(StepId step, std::int64_t bytes) const {
+  StepId of(StepId step, std::int64_t bytes) {
     switch (prefetch_) {
       case Prefetch::none: return step;
       case Prefetch::next_layer: return step == 0 ? 0 : step - 1;
       case Prefetch::soonest: return 0;
-      case Prefetch::listing: break;
+      case Prefetch::listing: return covering(step, bytes);
+      case Prefetch::listing_printed: break;
     }
-    const double latest = elapsed_s_[step] - static_cast<double>(bytes) / bytes_per_s_;
-    const auto after = std::upper_bound(elapsed_s_.begin(), elapsed_s_.begin() + step, latest);
-    return after == elapsed_s_.begin() ? 0 : static_cast<StepId>(after - elapsed_s_.begin()) - 1;
+    if (step != queue_of_) queue_from_ = queue_of_ = step;
+    queue_from_ = covering(queue_from_, bytes);
+    return queue_from_ == 0 ? 0 : queue_from_ - 1;
   }
 
  private:
+  /// The latest step whose compute time, with that of the steps from it to `end`, covers a load.
+  StepId covering(StepId end, std::int64_t bytes) const {
+    const double latest = elapsed_s_[end] - static_cast<double>(bytes) / bytes_per_s_;
+    const auto after = std::upper_bound(elapsed_s_.begin(), elapsed_s_.begin() + end, latest);
+    return after == elapsed_s_.begin() ? 0 : static_cast<StepId>(after - elapsed_s_.begin()) - 1;
+  }
+
   double bytes_per_s_ = 0;
   Prefetch prefetch_;
+  StepId queue_of_ = never;         // the step whose loads queue
+  StepId queue_from_ = 0;           // of the steps that cover them, the first
   std::vector<double>& elapsed_s_;  // compute time before each step
 };
 
@@ -216,7 +228,7 @@ void PlannedSteps::let_leave_on_demand(StepId step, PlannedStep& planned) {
 void PlannedSteps::set_prefetch(Prefetch prefetch, const std::vector<double>& compute_s,
                                 double bytes_per_s) {
   prefetch_ = prefetch;
-  const Eligibility eligibility(compute_s, bytes_per_s, prefetch, elapsed_s_);
+  Eligibility eligibility(compute_s, bytes_per_s, prefetch, elapsed_s_);
   count_.assign(steps_.size() + 1, 0);
   for (std::uint32_t i = 0; i < load_count_; ++i) {
     Load& load = loads_[i];

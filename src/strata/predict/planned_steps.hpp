@@ -11,6 +11,11 @@
 
 namespace strata {
 
+/// Whether the first step at which a load may be issued depends on compute times and bandwidth.
+constexpr bool goes_by_rates(Prefetch prefetch) {
+  return prefetch == Prefetch::listing || prefetch == Prefetch::listing_printed;
+}
+
 /// What a plan makes of a step, as far as it does not depend on time.
 struct PlannedStep {
   std::int64_t rows_bytes = 0;       ///< it takes for what it streams, while it runs

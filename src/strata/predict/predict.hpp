@@ -36,14 +36,18 @@ struct Hardware {
 };
 
 enum class Policy : std::uint8_t { best, thesis, belady, exact };
-enum class Prefetch : std::uint8_t { none, next_layer, listing, soonest };
+enum class Prefetch : std::uint8_t { none, next_layer, listing, soonest, listing_printed };
 enum class Offload : std::uint8_t { on_demand, look_ahead };
+/// What the idle channel takes first where both a load and a write-back could go.
+enum class ChannelOrder : std::uint8_t { loads_first, offload_first };
 enum class Objective : std::uint8_t { time, traffic };
 
 struct PredictOptions {
   Policy policy = Policy::best;
-  std::optional<Prefetch> prefetch = {};  ///< absent: the policy's own; best tries all of them
+  std::optional<Prefetch> prefetch = {};  ///< absent: the policy's own; best tries all but
+                                          ///< listing_printed
   std::optional<Offload> offload = {};    ///< the same
+  ChannelOrder channel = ChannelOrder::loads_first;
   Objective objective = Objective::time;
   bool tries_smaller_capacities = true;  ///< policy best: also plans made for less; slower to find
   bool strict_minimum = false;  ///< refuse a capacity below the minimum instead of slicing weights

@@ -35,7 +35,7 @@ Prediction simulate_within(std::int64_t capacity_bytes, const AccessList& list, 
   PlannedSteps planned(list);
   planned.schedule(plan, options, compute_s, hardware.bytes_per_s);
   TimedPass pass;
-  const PassLimits limits{capacity_bytes, hardware.bytes_per_s};
+  const PassLimits limits{capacity_bytes, hardware.bytes_per_s, options.channel};
   return std::move(pass.run(planned, limits, compute_s, record));
 }
 

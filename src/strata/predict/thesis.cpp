@@ -15,6 +15,8 @@ PredictOptions thesis_prediction() {
   options.policy = Policy::thesis;
   options.strict_minimum = true;
   options.minimum_slack = 0.01;
+  options.prefetch = Prefetch::listing_printed;
+  options.channel = ChannelOrder::loads_first;
   return options;
 }
 

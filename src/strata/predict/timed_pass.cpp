@@ -65,6 +65,7 @@ void TimedPass::begin(const PlannedSteps& plan, const PassLimits& limits, Record
   plan_ = &plan;
   record_ = record;
   bytes_per_s_ = limits.bytes_per_s;
+  offloads_first_ = limits.channel == ChannelOrder::offload_first;
   capacity_bytes_ = limits.capacity_bytes;
   ahead_.reset(plan, capacity_bytes_);
   steps_ = plan.steps().data();
@@ -123,7 +124,12 @@ void TimedPass::charge_moved(double end_s) {
 
 // While a step runs, the channel prefetches a load. It writes back when the load needs room, or
 // when there is nothing to load. It also chooses a load without room if a write-back may make room.
+// With offload first it writes back whatever is queued before it looks for a load.
 bool TimedPass::issue_in_background(double start_s) {
+  if (offloads_first_ && has_write_backs()) {
+    issue_write_back(start_s);
+    return true;
+  }
   const std::uint32_t load = ahead_.first(
       margin_, [&](const Load& any) { return has_write_backs() || has_room(any.bytes); });
   if (load != LoadsAhead::none && has_room(loads_[load].bytes)) {
@@ -203,7 +209,7 @@ void TimedPass::wait_for_step() {
       last_value_ = write_backs_[ended_write_backs_].value;
       finish_transfer();
       ready_s = std::max(ready_s, idle_s);
-    } else if (missing != LoadsAhead::none) {
+    } else if (missing != LoadsAhead::none && !(offloads_first_ && has_write_backs())) {
       ahead_.mark_issued(missing);
       issue_load(missing, step_, idle_s);
     } else {

@@ -13,10 +13,12 @@
 
 namespace strata {
 
-/// What a pass may use of the hardware: a capacity, at least that of the plan, and the bandwidth.
+/// What a pass may use of the hardware: a capacity, at least that of the plan, and the bandwidth;
+/// and what the channel takes first.
 struct PassLimits {
   std::int64_t capacity_bytes = 0;
   double bytes_per_s = 0;
+  ChannelOrder channel = ChannelOrder::loads_first;
 };
 
 /// Simulates a scheduled plan. One object serves many passes, without new memory. The rules are in
@@ -113,6 +115,7 @@ class TimedPass {
   const WriteBack* write_backs_ = nullptr;
   Record record_ = Record::totals;
   double bytes_per_s_ = 0;
+  bool offloads_first_ = false;
   std::int64_t capacity_bytes_ = 0;
   std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
   LoadsAhead ahead_;

@@ -42,10 +42,26 @@ bool has_named_points(const ConvSeries& series) {
   return !series.is_sweep || series.points.size() < few;
 }
 
-std::vector<chart::Color> strategy_colors(const ConvResults& results) {
+/// A color for each strategy; no two that the picture shows share one while there are enough.
+std::vector<chart::Color> strategy_colors(const ConvResults& results, const ConvIndex& index,
+                                          const ConvSeries& series, ConvPass pass) {
   std::vector<std::string> names;
-  for (const ConvStrategyName& strategy : results.strategies) names.push_back(strategy.name);
-  return chart::colors_of_kinds(names);
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < results.strategies.size(); ++i) {
+    const std::string& name = results.strategies[i].name;
+    const bool is_shown =
+        std::any_of(series.points.begin(), series.points.end(), [&](const ConvPoint& point) {
+          const ConvCell* cell = index.find(point.shape, pass, name);
+          return cell != nullptr && cell->is_measured();
+        });
+    if (!is_shown) continue;
+    names.push_back(name);
+    shown.push_back(i);
+  }
+  const std::vector<chart::Color> of_shown = chart::colors_of_kinds(names);
+  std::vector<chart::Color> colors(results.strategies.size(), 0);
+  for (std::size_t i = 0; i < shown.size(); ++i) colors[shown[i]] = of_shown[i];
+  return colors;
 }
 
 /// One line per strategy over the points of a series.
@@ -59,7 +75,7 @@ Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvS
     if (has_names)
       chart.x.categories.push_back(series.is_sweep ? fmt::format("{}", *point.at) : point.label);
   }
-  const std::vector<chart::Color> colors = strategy_colors(results);
+  const std::vector<chart::Color> colors = strategy_colors(results, index, series, pass);
   for (std::size_t i = 0; i < results.strategies.size(); ++i) {
     const ConvStrategyName& strategy = results.strategies[i];
     chart::Series line{.name = strategy.name,
@@ -92,29 +108,37 @@ bool has_positive(const Chart& chart) {
 constexpr std::array<chart::Color, 10> role_colors = {0, 1, 2, 3, 4, 5, 7, 11, 8, 14};
 static_assert(role_colors.size() == static_cast<std::size_t>(KernelRole::other) + 1);
 
-/// A panel for each efficiency, a group of bars for each layer.
+/// A panel for the run time and one for each efficiency, a group of bars for each layer; none where
+/// there are no efficiencies.
 std::vector<Chart> efficiency_panels(const ConvResults& results, const ConvIndex& index,
                                      const ConvSeries& series, ConvPass pass) {
   std::vector<Chart> panels;
-  const std::vector<chart::Color> colors = strategy_colors(results);
-  for (const ConvEfficiencyName& name : conv_efficiency_names()) {
-    Chart panel{.y = {.title = std::string(name.key),
-                      .quantity = name.is_share ? chart::Quantity::share : chart::Quantity::number,
-                      .from_zero = true}};
+  const std::vector<chart::Color> colors = strategy_colors(results, index, series, pass);
+  const auto add = [&](std::string title, chart::Quantity quantity, const auto& value_of) {
+    Chart panel{.y = {.title = std::move(title), .quantity = quantity, .from_zero = true}};
     for (const ConvPoint& point : series.points) panel.x.categories.push_back(point.label);
     for (std::size_t i = 0; i < results.strategies.size(); ++i) {
       chart::Bars bars{results.strategies[i].name, {}, colors[i]};
       bool has_any = false;
       for (const ConvPoint& point : series.points) {
         const ConvCell* cell = index.find(point.shape, pass, bars.name);
-        const auto mean = cell == nullptr ? std::nullopt : mean_efficiency(*cell, name.value);
-        bars.values.push_back(mean.value_or(0));
-        has_any = has_any || mean;
+        const std::optional<double> value = cell == nullptr ? std::nullopt : value_of(*cell);
+        bars.values.push_back(value.value_or(0));
+        has_any = has_any || value;
       }
       if (has_any) panel.bars.push_back(std::move(bars));
     }
     if (!panel.bars.empty()) panels.push_back(std::move(panel));
+  };
+  for (const ConvEfficiencyName& name : conv_efficiency_names()) {
+    add(std::string(name.key), name.is_share ? chart::Quantity::share : chart::Quantity::number,
+        [&](const ConvCell& cell) { return mean_efficiency(cell, name.value); });
   }
+  if (panels.empty()) return panels;
+  add("run time", chart::Quantity::seconds, [](const ConvCell& cell) {
+    return cell.is_measured() ? std::optional(cell.time_s()) : std::nullopt;
+  });
+  std::rotate(panels.begin(), panels.end() - 1, panels.end());
   return panels;
 }
 

@@ -96,7 +96,7 @@ TEST(ConvEfficiencies, of_layers_are_a_picture_with_a_panel_each) {
   results.series.front().is_sweep = false;
   const std::vector<ConvPicture> pictures = conv_pictures(results);
   ASSERT_EQ(pictures.back().name, "k-forward-efficiencies");
-  EXPECT_EQ(pictures.back().grid.panels.size(), 4U) << "occupancy, IPC, load, shared";
+  EXPECT_EQ(pictures.back().grid.panels.size(), 5U) << "run time, occupancy, IPC, load, shared";
 }
 
 TEST(ConvEfficiencies, the_lab_asks_the_device_only_when_they_are_wanted) {

@@ -56,7 +56,8 @@ chart::Chart ring_of_calls(const RecordedCalls& program, const std::vector<std::
         {.name = name,
          .value = seconds,
          .color = i,
-         .hint = fmt::format("{}: {} in {} calls{}", name, format_time(seconds), times[i].calls,
+         .hint = fmt::format("{}: {}{}{}", name, format_time(seconds),
+                             times[i].calls > 0 ? fmt::format(" in {} calls", times[i].calls) : "",
                              i < names.size() ? "" : fmt::format(" of {} kinds", others))});
   }
   chart.ring.middle = format_time(1e-9 * static_cast<double>(whole_api_ns(program.tables)));

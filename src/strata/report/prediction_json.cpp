@@ -40,6 +40,7 @@ Json options_json(const PredictionSummary& summary) {
           {"policy", name_of(options.policy)},
           {"prefetch", name_of(options.prefetch.value_or(Prefetch::soonest))},
           {"offload", name_of(options.offload.value_or(Offload::look_ahead))},
+          {"channel", name_of(options.channel)},
           {"objective", name_of(options.objective)},
           {"granularity_bytes", options.granularity_bytes},
           {"strict_minimum", options.strict_minimum},

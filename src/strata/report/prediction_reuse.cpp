@@ -59,6 +59,16 @@ class ScopeNeeds {
     return result;
   }
 
+  std::array<std::int64_t, reuse_scopes> fitting(std::int64_t capacity_bytes) const {
+    std::array<std::int64_t, reuse_scopes> bytes{};
+    for (const ReuseInterval& interval : intervals_) {
+      if (need_of_interval(interval) > capacity_bytes) continue;
+      std::int64_t& sum = bytes[static_cast<std::size_t>(interval.scope)];
+      sum = checked_add(sum, program_.values[program_.uses[interval.use].value].bytes);
+    }
+    return bytes;
+  }
+
  private:
   // The formulas of the method, section "Reuse": what the two layers need at the same time.
   std::int64_t need_of_interval(const ReuseInterval& interval) const {
@@ -102,6 +112,11 @@ class ScopeNeeds {
 
 std::vector<ScopeReuse> reuse_by_scope(const Program& program, const Plan& plan) {
   return ScopeNeeds(program).captured_by(plan);
+}
+
+std::array<std::int64_t, reuse_scopes> reuse_that_fits(const Program& program,
+                                                       std::int64_t capacity_bytes) {
+  return ScopeNeeds(program).fitting(capacity_bytes);
 }
 
 }  // namespace strata

@@ -67,6 +67,8 @@ std::string choices(const PredictionSummary& summary) {
   text += fmt::format("policy {}, prefetch {}, offload {}", name_of(options.policy),
                       name_of(options.prefetch.value_or(Prefetch::soonest)),
                       name_of(options.offload.value_or(Offload::look_ahead)));
+  if (options.channel != ChannelOrder::loads_first)
+    text += fmt::format(", channel {}", name_of(options.channel));
   if (options.objective == Objective::traffic) text += ", least traffic first";
   if (options.granularity_bytes > 0)
     text += fmt::format(", parts of {}", capacity_text(options.granularity_bytes));

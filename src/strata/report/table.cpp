@@ -27,11 +27,34 @@ std::string padded(const std::string& cell, std::size_t width, const Column& col
   return column.align == Align::left ? text + space : space + text;
 }
 
+/// A heading broken between words into lines that fit; a single word may be too wide.
+std::string heading_lines(std::string_view text, const TextStyle& style) {
+  std::string lines, line;
+  const auto end_line = [&] {
+    lines += bold(std::string(margin, ' ') + line, style) + '\n';
+    line.clear();
+  };
+  for (const std::string_view word : split(text, ' ')) {
+    const bool is_too_wide = style.columns > 0 && !line.empty() &&
+                             margin + width_of(line) + 1 + width_of(word) > style.columns;
+    if (is_too_wide) end_line();
+    line += line.empty() ? "" : " ";
+    line += word;
+  }
+  end_line();
+  return lines;
+}
+
 void trim_right(std::string& text) { text.erase(text.find_last_not_of(' ') + 1); }
 
 }  // namespace
 
 void Table::add_row(std::vector<std::string> cells) { rows_.push_back(checked(std::move(cells))); }
+
+void Table::add_heading(std::string text) {
+  if (!is_printable(text)) text = printable(text);
+  headings_.emplace_back(rows_.size(), std::move(text));
+}
 
 void Table::add_total(std::vector<std::string> cells) {
   totals_.push_back(checked(std::move(cells)));
@@ -112,7 +135,12 @@ std::string Table::headings(const Layout& layout, const TextStyle& style) const 
 std::string Table::to_text(const TextStyle& style) const {
   const Layout layout = layout_for(style.columns);
   std::string text = headings(layout, style);
-  for (const auto& row : rows_) text += line(row, layout) + '\n';
+  auto heading = headings_.begin();
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (; heading != headings_.end() && heading->first == row; ++heading)
+      text += heading_lines(heading->second, style);
+    text += line(rows_[row], layout) + '\n';
+  }
   if (!totals_.empty()) {
     text.append(margin, ' ');
     for (std::size_t at = margin; at < total_width(layout.widths); ++at) text += "─";

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata {
@@ -31,6 +32,8 @@ class Table {
 
   /// One cell per column.
   void add_row(std::vector<std::string> cells);
+  /// Stands before the next row, across the table: what the rows below are about.
+  void add_heading(std::string text);
   /// Draws a line before the next row, and that row in bold: totals.
   void add_total(std::vector<std::string> cells);
 
@@ -49,6 +52,7 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::pair<std::size_t, std::string>> headings_;  ///< before which row
   std::vector<std::vector<std::string>> totals_;
 };
 

@@ -30,6 +30,23 @@ TEST(Table, columns_line_up) {
             "  total                       2.06 M\n");
 }
 
+TEST(Table, headings_stand_before_the_rows_that_they_are_about) {
+  Table table({{.title = "layer"}, {.title = "kept"}});
+  table.add_heading("inputs are\nkept");
+  table.add_row({"fc", "input"});
+  table.add_heading("nothing is");
+  table.add_row({"relu", ""});
+  EXPECT_EQ(table.to_text({}),
+            "  layer  kept\n"
+            "  inputs are\\u{a}kept\n"
+            "  fc     input\n"
+            "  nothing is\n"
+            "  relu\n");
+  TextStyle narrow;
+  narrow.columns = 9;
+  EXPECT_NE(table.to_text(narrow).find("  nothing\n  is\n"), std::string::npos);
+}
+
 TEST(Table, a_column_with_nothing_to_say_is_left_out) {
   Table table({{.title = "layer"}, {.title = "backward", .is_shown = false}, {.title = "kept"}});
   table.add_row({"fc", "7", "input"});

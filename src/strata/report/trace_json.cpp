@@ -53,6 +53,12 @@ TraceDocument kernel_json(const KernelRow& row) {
   return json;
 }
 
+TraceDocument metric_json(const MetricRow& row) {
+  return {{"kernel", row.kernel},     {"metric", row.metric}, {"unit", row.unit},
+          {"launches", row.launches}, {"mean", row.mean},     {"min", row.least},
+          {"max", row.most}};
+}
+
 TraceDocument class_json(const ClassRow& row) {
   TraceDocument json = {{"class", row.name}, {"algorithm", row.algorithm}};
   add_times(json, row.time);
@@ -193,38 +199,41 @@ TraceDocument process_json(const TraceReport& report) {
   TraceDocument copies = TraceDocument::array();
   for (std::size_t i = 0; i < tables.by_copy.size(); ++i)
     copies.push_back(copy_json(tables.by_copy[i], report.copy_ceilings[i]));
-  return {{"file", report.file},
-          {"source_format", process.source_format},
-          {"pid", process.pid},
-          {"rank", process.rank < 0 ? TraceDocument() : TraceDocument(process.rank)},
-          {"host", process.host},
-          {"command", process.command},
-          {"date", process.date},
-          {"ending", process.ending},
-          {"span_s", in_seconds(tables.span.length_ns())},
-          {"launches", tables.kernels.calls},
-          {"kernel_time_s", in_seconds(tables.kernels.total_ns)},
-          {"launched_time_s", in_seconds(tables.launched_ns)},
-          {"lost_records", tables.lost_records},
-          {"overhead_s", in_seconds(tables.overhead_ns)},
-          {"recording_cost", recording_cost_json(tables.recording_cost)},
-          {"steps",
-           {{"count", tables.steps.count},
-            {"how", tables.steps.how},
-            {"min_s", in_seconds(tables.steps.least_ns)},
-            {"median_s", in_seconds(tables.steps.median_ns)},
-            {"max_s", in_seconds(tables.steps.most_ns)}}},
-          {"devices", list_of(tables.devices, device_json)},
-          {"kernels", list_of(tables.by_kernel, kernel_json)},
-          {"classes", list_of(tables.by_class, class_json)},
-          {"ranges", list_of(tables.by_layer, range_json)},
-          {"calls", list_of(tables.by_api, call_json)},
-          {"copies", std::move(copies)},
-          {"collectives", list_of(tables.by_collective, collective_json)},
-          {"memory", list_of(tables.memory, memory_row_json)},
-          {"network", report.network ? network_json(*report.network) : TraceDocument()},
-          {"findings", list_of(report.findings, finding_json)},
-          {"notes", tables.notes}};
+  TraceDocument json = {
+      {"file", report.file},
+      {"source_format", process.source_format},
+      {"pid", process.pid},
+      {"rank", process.rank < 0 ? TraceDocument() : TraceDocument(process.rank)},
+      {"host", process.host},
+      {"command", process.command},
+      {"date", process.date},
+      {"ending", process.ending},
+      {"span_s", in_seconds(tables.span.length_ns())},
+      {"launches", tables.kernels.calls},
+      {"kernel_time_s", in_seconds(tables.kernels.total_ns)},
+      {"launched_time_s", in_seconds(tables.launched_ns)},
+      {"lost_records", tables.lost_records},
+      {"overhead_s", in_seconds(tables.overhead_ns)},
+      {"recording_cost", recording_cost_json(tables.recording_cost)},
+      {"steps",
+       {{"count", tables.steps.count},
+        {"how", tables.steps.how},
+        {"min_s", in_seconds(tables.steps.least_ns)},
+        {"median_s", in_seconds(tables.steps.median_ns)},
+        {"max_s", in_seconds(tables.steps.most_ns)}}},
+      {"devices", list_of(tables.devices, device_json)},
+      {"kernels", list_of(tables.by_kernel, kernel_json)},
+      {"classes", list_of(tables.by_class, class_json)},
+      {"ranges", list_of(tables.by_layer, range_json)},
+      {"calls", list_of(tables.by_api, call_json)},
+      {"copies", std::move(copies)},
+      {"collectives", list_of(tables.by_collective, collective_json)},
+      {"memory", list_of(tables.memory, memory_row_json)},
+      {"network", report.network ? network_json(*report.network) : TraceDocument()},
+      {"findings", list_of(report.findings, finding_json)},
+      {"notes", tables.notes}};
+  if (!tables.by_metric.empty()) json["metrics"] = list_of(tables.by_metric, metric_json);
+  return json;
 }
 
 /// The one time of the profile. The time in which kernels ran is busy_time_s − overlap_time_s.

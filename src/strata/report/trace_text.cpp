@@ -277,6 +277,28 @@ std::string memory_text(const TraceTables& tables, const TextStyle& style) {
   return table.to_text(style) + '\n';
 }
 
+std::string metrics_text(const TraceTables& tables, std::size_t top, const TextStyle& style) {
+  if (tables.by_metric.empty()) return "";
+  Table table({{.title = "kernel", .least_width = least_name_width},
+               {.title = "counter", .least_width = 16},
+               {.title = "launches", .align = Align::right},
+               {.title = "mean", .align = Align::right},
+               {.title = "min", .align = Align::right, .leaves = 2},
+               {.title = "max", .align = Align::right, .leaves = 1}});
+  const std::size_t shown = std::min(top, tables.by_metric.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const MetricRow& row = tables.by_metric[i];
+    const auto number = [&](double value) {
+      if (row.unit == "B/s") return format_bytes_per_s(value);
+      return fmt::format("{:.6g}{}", value, row.unit.empty() ? "" : " " + row.unit);
+    };
+    table.add_row({printable(short_kernel_name(row.kernel)), printable(row.metric),
+                   format_exact(row.launches), number(row.mean), number(row.least),
+                   number(row.most)});
+  }
+  return table.to_text(style) + rest_text(tables.by_metric.size(), shown) + '\n';
+}
+
 constexpr std::string_view no_kernels_text =
     "  no kernel is recorded, so nothing can be said of a GPU: record the device, too\n"
     "    PyTorch        torch.profiler.profile(activities=[ProfilerActivity.CPU, "
@@ -302,8 +324,8 @@ std::string tables_text(const TraceReport& report, const TraceTextOptions& optio
          (report.network ? network_layers_text(*report.profile, options.top, style) : "") +
          kernels_text(tables, options.top, style) +
          calls_text(tables, std::min(a_few, options.top), style) +
-         copies_text(report, options.top, style) + collectives_text(tables, style) +
-         memory_text(tables, style);
+         copies_text(report, options.top, style) + metrics_text(tables, options.top, style) +
+         collectives_text(tables, style) + memory_text(tables, style);
 }
 
 }  // namespace

@@ -27,18 +27,24 @@ struct PrintedPoint {
   std::string label = {};  ///< what is printed; beside a line, else when pointed at
 };
 
-/// One number of the thesis beside ours.
+/// One printed number or statement of a study beside what we get.
 struct Finding {
   std::string observation;  ///< "8", "figure 4.1"
   std::string network;      ///< as the zoo calls it
   std::string what;         ///< "time, 24 → 500 MiB"
-  std::string printed;      ///< what the thesis prints: "−48.1 %"
+  std::string printed;      ///< what the study prints: "−48.1 %"
   std::string found;        ///< what we get, in the same form
-  bool is_printed = true;   ///< false: the thesis has no such number; ours stands beside
+  bool is_printed = true;   ///< false: it is not judged, or not printed at all
   bool holds = false;       ///< within 3 percentage points or 0.05×, or in the direction it claims
   std::string note;         ///< why not, where that is known
   std::optional<MeasuredAnswer> measured = {};
   std::vector<PrintedPoint> drawn = {};  ///< what is printed, in figures
+  /// What the study says, in our words, and where: "… (observation 8)". Rows with the same sentence
+  /// test one claim; empty: a number of ours, of which the study says nothing.
+  std::string sentence = {};
+  /// Why the row is in no count of the study: it is about kernels or networks that the study does
+  /// not have. Empty: it is counted.
+  std::string apart = {};
 };
 
 /// Calls `progress` with a share between 0 and 1 now and then.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/plot_api.hpp"
 #include "strata/report/roofline_picture.hpp"
 #include "strata/reproduce/capture_shares.hpp"
 #include "strata/reproduce/compared_frameworks.hpp"
@@ -7,82 +8,98 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 namespace strata {
 namespace {
 
-/// What the report followed over the batch, as shares of one step. Its launches are of the backward
-/// part alone.
+/// What the report followed over the batch, a picture each. Its launches are of the backward part
+/// alone.
 struct FollowedShare {
-  const char* name;
+  std::string_view name;  ///< of the file
+  std::string_view title;
   std::string_view part;
   double (*share)(const CaptureCase& one);
 };
 constexpr FollowedShare followed_shares[] = {
-    {"convolution, of kernel time", "iteration", share_of_convolutions},
-    {"Winograd, of kernel time", "iteration", share_of_winograd},
-    {"max-pool backward, of kernel time", "iteration", share_of_pool_backward},
-    {"copies, of device time", "iteration", share_of_copies},
-    {"launches, of API time in backward", "backward", share_of_launches},
-    {"GPU without a kernel, of the step", "iteration", share_of_idle},
+    {"broadcasts", "Broadcasts, of kernel time", "iteration", share_of_collectives},
+    {"winograd", "Winograd, of kernel time", "iteration", share_of_winograd},
+    {"convolution", "Convolution, of kernel time", "iteration", share_of_convolutions},
+    {"max-pool-backward", "Max-pool backward, of kernel time", "iteration", share_of_pool_backward},
+    {"launches", "Launches, of API time in backward", "backward", share_of_launches},
+    {"copies", "Copies, of device time", "iteration", share_of_copies},
+    {"idle", "GPU without a kernel, of the step", "iteration", share_of_idle},
 };
 
-/// Whole iterations in PyTorch, by network, batches rising.
-std::vector<std::vector<const CaptureCase*>> iterations_by_network(const CaptureStudy& study) {
-  std::vector<std::vector<const CaptureCase*>> networks;
-  for (const CaptureCase& one : study.cases) {
-    if (one.framework != "pytorch" || one.part != "iteration") continue;
-    const auto same = std::find_if(networks.begin(), networks.end(), [&](const auto& cases) {
-      return cases.front()->network == one.network;
-    });
-    if (same == networks.end()) {
-      networks.push_back({&one});
-    } else {
-      same->push_back(&one);
-    }
-  }
-  for (auto& cases : networks) {
-    std::sort(cases.begin(), cases.end(),
-              [](const CaptureCase* a, const CaptureCase* b) { return a->batch < b->batch; });
-  }
-  return networks;
+/// The batches as the report prints them, evenly spaced: each is twice the one before.
+chart::Axis batch_axis() {
+  chart::Axis axis{.title = "batch"};
+  for (const std::int64_t batch : captured_batches)
+    axis.categories.push_back(fmt::format("{}", batch));
+  return axis;
 }
 
-Figure shares_figure(const CaptureStudy& study,
-                     const std::vector<std::vector<const CaptureCase*>>& networks) {
-  CsvRows rows("network,batch,share,value");
-  Figure figure{.name = "capture-shares",
+/// Whole iterations in PyTorch; nothing where none of the networks was recorded.
+std::optional<Figure> share_figure(const CaptureStudy& study, const FollowedShare& followed) {
+  CsvRows rows("network,batch,share");
+  Figure figure{.name = fmt::format("capture-{}", followed.name),
                 .csv = {},
-                .grid = {.title = fmt::format("Where a training step goes as the batch grows, {}",
-                                              study.device),
-                         .subtitle = "PyTorch, as recorded by strata capture",
+                .grid = {.title = fmt::format("{}, {}", followed.title, study.device),
+                         .subtitle = "PyTorch, a training step, as recorded by strata capture",
                          .panels = {},
                          .columns = 3,
                          .width = 1000,
                          .plot_height = 240}};
-  for (const std::vector<const CaptureCase*>& cases : networks) {
+  for (const std::string_view network : captured_networks) {
     chart::Chart panel{
-        .title = cases.front()->network,
-        .x = {.title = "batch", .scale = chart::ScaleKind::logarithmic},
+        .title = std::string(network),
+        .x = batch_axis(),
         .y = {.title = "share", .quantity = chart::Quantity::share, .most = 1, .from_zero = true}};
-    chart::Color color = 0;
-    for (const FollowedShare& followed : followed_shares) {
-      chart::Series series{
-          .name = followed.name, .points = {}, .color = color++, .marker = chart::Marker::circle};
-      for (const CaptureCase* one : cases) {
-        const CaptureCase* const part =
-            find_case(study, one->framework, one->network, one->batch, followed.part);
-        if (part == nullptr) continue;
-        const double value = followed.share(*part);
-        series.points.push_back({static_cast<double>(one->batch), value, ""});
-        rows.add(one->network, one->batch, followed.name, value);
-      }
-      if (!series.points.empty()) panel.series.push_back(std::move(series));
+    chart::Series series{.name = std::string(study.device),
+                         .points = {},
+                         .color = 0,
+                         .marker = chart::Marker::circle};
+    for (std::size_t i = 0; i < captured_batches.size(); ++i) {
+      const CaptureCase* const one =
+          find_case(study, "pytorch", network, captured_batches[i], followed.part);
+      if (one == nullptr) continue;
+      const double value = followed.share(*one);
+      series.points.push_back({static_cast<double>(i), value, ""});
+      rows.add(network, captured_batches[i], value);
     }
+    if (series.points.empty()) continue;
+    panel.series.push_back(std::move(series));
     figure.grid.panels.push_back(std::move(panel));
   }
+  if (figure.grid.panels.empty()) return std::nullopt;
   figure.csv = std::move(rows).take();
+  return figure;
+}
+
+/// The report's donut: calls of a step at its largest batch, where the results have them by name.
+std::optional<Figure> donut_figure(const CaptureStudy& study) {
+  const std::int64_t batch = captured_batches.back();
+  std::vector<RecordedCalls> programs;
+  CsvRows rows("network,batch,call,time_s");
+  for (const std::string_view network : captured_networks) {
+    const CaptureCase* const one = find_case(study, "pytorch", network, batch, "iteration");
+    if (one == nullptr || one->call_s.empty()) continue;
+    RecordedCalls program{.label = fmt::format("{}, batch {}", network, batch), .tables = {}};
+    for (const auto& [name, seconds] : one->call_s) {
+      rows.add(network, batch, name, seconds);
+      ApiRow row{.name = name, .kind = ApiKind::runtime, .time = {}};
+      row.time.total_ns = std::llround(1e9 * seconds);
+      program.tables.by_api.push_back(std::move(row));
+    }
+    programs.push_back(std::move(program));
+  }
+  if (programs.empty()) return std::nullopt;
+  Figure figure{.name = "capture-api-donut",
+                .csv = std::move(rows).take(),
+                .grid = api_donut_figure(programs)};
+  figure.grid.subtitle = fmt::format("A training step in PyTorch, {}", study.device);
   return figure;
 }
 
@@ -90,7 +107,7 @@ Figure shares_figure(const CaptureStudy& study,
 Figure flop_figure() {
   CsvRows rows("network,batch,flop");
   chart::Chart panel{.title = "",
-                     .x = {.title = "batch", .scale = chart::ScaleKind::logarithmic},
+                     .x = batch_axis(),
                      .y = {.title = "FLOP of an iteration",
                            .quantity = chart::Quantity::flop,
                            .scale = chart::ScaleKind::logarithmic}};
@@ -100,10 +117,10 @@ Figure flop_figure() {
                          .points = {},
                          .color = color++,
                          .marker = chart::Marker::circle};
-    for (const std::int64_t batch : captured_batches) {
-      const double flop = iteration_work(network, batch).flop;
-      series.points.push_back({static_cast<double>(batch), flop, ""});
-      rows.add(network, batch, flop);
+    for (std::size_t i = 0; i < captured_batches.size(); ++i) {
+      const double flop = iteration_work(network, captured_batches[i]).flop;
+      series.points.push_back({static_cast<double>(i), flop, ""});
+      rows.add(network, captured_batches[i], flop);
     }
     panel.series.push_back(std::move(series));
   }
@@ -197,8 +214,10 @@ Figure framework_figure(const std::vector<FrameworkTrack>& tracks, const Rooflin
 
 std::vector<Figure> capture_figures(const CaptureStudy& study, const RooflineStudy* own) {
   std::vector<Figure> figures;
-  const auto networks = iterations_by_network(study);
-  if (!networks.empty()) figures.push_back(shares_figure(study, networks));
+  for (const FollowedShare& followed : followed_shares) {
+    if (auto figure = share_figure(study, followed)) figures.push_back(std::move(*figure));
+  }
+  if (auto figure = donut_figure(study)) figures.push_back(std::move(*figure));
   figures.push_back(flop_figure());
   if (own == nullptr) return figures;
   const std::vector<FrameworkTrack> tracks = framework_tracks(study, own);

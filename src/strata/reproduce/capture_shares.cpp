@@ -54,6 +54,24 @@ double share_of_idle(const CaptureCase& one) {
   return 1 - part_of_whole(std::min(one.busy_s, one.wall_s), one.wall_s);
 }
 
+std::optional<double> share_of_dram(const CaptureCase& one, const Roofs& roofs) {
+  const auto read = one.counted.find("dram_read_bytes");
+  const auto written = one.counted.find("dram_write_bytes");
+  if (read == one.counted.end() || written == one.counted.end() || !(one.kernel_s > 0))
+    return std::nullopt;
+  return (read->second + written->second) / one.kernel_s / roofs.outer().bytes_per_s;
+}
+
+std::optional<double> link_of(const Machine& machine) {
+  std::optional<double> most;
+  for (const Link& link : machine.links) {
+    if (link.kind == LinkKind::host_to_device &&
+        link.host_memory.value_or(HostMemory::pinned) == HostMemory::pinned)
+      most = std::max(most.value_or(0), link.bandwidth_bytes_per_s.value);
+  }
+  return most;
+}
+
 IterationWork iteration_work(std::string_view network, std::int64_t batch) {
   const Graph graph = build_network(network);
   const BoundGraph bound = bind_graph(graph, {{"batch", batch}});

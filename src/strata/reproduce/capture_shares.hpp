@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 /// What the report followed over the batch: its networks, its batches, and shares of one step.
@@ -28,6 +29,11 @@ double share_of_collectives(const CaptureCase& one);
 double share_of_copies(const CaptureCase& one);    ///< of the time of kernels and copies
 double share_of_launches(const CaptureCase& one);  ///< of API time
 double share_of_idle(const CaptureCase& one);      ///< no kernel runs, of wall time
+
+/// Bytes to and from DRAM, as counted, over the kernels' time, of the roof; nothing: not counted.
+std::optional<double> share_of_dram(const CaptureCase& one, const Roofs& roofs);
+/// Bytes/s from pinned memory to the device, where the machine says so.
+std::optional<double> link_of(const Machine& machine);
 
 /// A training iteration by the definition of its layers: what is computed, and all that its steps
 /// read and write.

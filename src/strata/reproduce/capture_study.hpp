@@ -89,8 +89,10 @@ std::string to_json(const CaptureStudy& study);
 /// The reference kernels of our own engine, measured on the same device, are one more framework.
 std::vector<Finding> reproduce_capture(const CaptureStudy& study,
                                        const RooflineStudy* own = nullptr);
-/// Shares and FLOP over the batch; the reference kernels of all frameworks under the roofs of the
-/// device, where `own` says which they are.
+/// What the report's own public logs say, in lines for people.
+std::string capture_notes();
+/// Shares, calls and FLOP over the batch; the reference kernels of all frameworks under the roofs
+/// of the device, where `own` says which they are.
 std::vector<Figure> capture_figures(const CaptureStudy& study, const RooflineStudy* own = nullptr);
 
 }  // namespace strata

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/convolution.hpp"
 
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/convolution_claims.hpp"
 
 namespace strata {
@@ -15,8 +16,11 @@ std::vector<Finding> reproduce_convolution(const ConvResults& results,
   add_copy_rows(study, findings);
   add_shape_rows(study, findings);
   add_efficiency_rows(study, findings);
+  add_library_rows(study, findings);
   add_network_rows(networks, findings);
-  return std::move(findings).take();
+  std::vector<Finding> rows = std::move(findings).take();
+  group_by_sentence(rows);
+  return rows;
 }
 
 }  // namespace strata

@@ -45,13 +45,22 @@ std::string WhoWhere::text() const {
   return text;
 }
 
-void ConvFindings::judge(ConvClaim claim, std::string found, bool holds, std::string_view rule,
-                         std::string_view remark) {
+namespace {
+
+/// "FFT needs the most memory (figure 5)".
+std::string sentence_of(const ConvClaim& claim) {
+  return fmt::format("{} ({})", claim.sentence, claim.where.substr(0, claim.where.find(';')));
+}
+
+}  // namespace
+
+void ConvFindings::judge(const ConvClaim& claim, std::string found, bool holds,
+                         std::string_view rule, std::string_view remark) {
   STRATA_CHECK(holds || !remark.empty(), "what does not hold says why");
-  findings_.push_back({.observation = std::move(claim.number),
-                       .network = std::move(claim.where),
-                       .what = std::move(claim.what),
-                       .printed = std::move(claim.printed),
+  findings_.push_back({.observation = claim.number,
+                       .network = claim.where,
+                       .what = claim.what,
+                       .printed = claim.printed,
                        .found = std::move(found),
                        .is_printed = true,
                        .holds = holds,
@@ -59,7 +68,8 @@ void ConvFindings::judge(ConvClaim claim, std::string found, bool holds, std::st
                                            remark.empty() ? ""
                                            : holds        ? "; "
                                                           : "; no: ",
-                                           remark)});
+                                           remark),
+                       .sentence = sentence_of(claim)});
 }
 
 void ConvFindings::drawn_in_efficiencies(std::string_view counter, double y, std::string label) {
@@ -70,19 +80,20 @@ void ConvFindings::drawn_in_efficiencies(std::string_view counter, double y, std
                                     .label = std::move(label)});
 }
 
-void ConvFindings::show(ConvClaim claim, std::string found, std::string reason) {
-  findings_.push_back({.observation = std::move(claim.number),
-                       .network = std::move(claim.where),
-                       .what = std::move(claim.what),
-                       .printed = std::move(claim.printed),
+void ConvFindings::show(const ConvClaim& claim, std::string found, std::string reason) {
+  findings_.push_back({.observation = claim.number,
+                       .network = claim.where,
+                       .what = claim.what,
+                       .printed = claim.printed,
                        .found = std::move(found),
                        .is_printed = false,
                        .holds = false,
-                       .note = std::move(reason)});
+                       .note = std::move(reason),
+                       .sentence = claim.printed.empty() ? "" : sentence_of(claim)});
 }
 
-void ConvFindings::missing(ConvClaim claim, std::string reason) {
-  show(std::move(claim), "–", std::move(reason));
+void ConvFindings::missing(const ConvClaim& claim, std::string reason) {
+  show(claim, "–", std::move(reason));
 }
 
 }  // namespace strata

@@ -45,24 +45,27 @@ class WhoWhere {
   std::vector<std::pair<std::string, std::vector<std::string>>> list_;
 };
 
-/// A sentence of the study, and where in it.
+/// What the study says, in our words, and where; and the data that are held against it.
 struct ConvClaim {
   std::string number;
   std::string where;
+  std::string sentence;
   std::string what;
   std::string printed;
 };
+/// One of the table of claims.
+ConvClaim conv_claim(std::string_view number);
 
 class ConvFindings {
  public:
   /// `rule` follows "holds when"; `remark` says more, and of what does not hold always why.
-  void judge(ConvClaim claim, std::string found, bool holds, std::string_view rule,
+  void judge(const ConvClaim& claim, std::string found, bool holds, std::string_view rule,
              std::string_view remark = "");
   /// Draws what the last row prints as a line into figure 6, in the panel of this counter.
   void drawn_in_efficiencies(std::string_view counter, double y, std::string label);
   /// Seen, but nothing to judge it by.
-  void show(ConvClaim claim, std::string found, std::string reason);
-  void missing(ConvClaim claim, std::string reason = "not in these results");
+  void show(const ConvClaim& claim, std::string found, std::string reason);
+  void missing(const ConvClaim& claim, std::string reason = "not in these results");
   std::vector<Finding> take() && { return std::move(findings_); }
 
  private:
@@ -77,7 +80,12 @@ void add_kernel_rows(const ConvStudy& study, ConvFindings& findings);
 void add_copy_rows(const ConvStudy& study, ConvFindings& findings);
 void add_shape_rows(const ConvStudy& study, ConvFindings& findings);
 void add_efficiency_rows(const ConvStudy& study, ConvFindings& findings);
+void add_library_rows(const ConvStudy& study, ConvFindings& findings);
 void add_network_rows(std::span<const HotLayers> networks, ConvFindings& findings);
+
+/// What somebody takes at a point over what another takes; nothing unless both are measured.
+std::optional<double> time_ratio(const ConvStudy& study, const ConvPoint& point,
+                                 const ConvContender* over, const ConvContender* under);
 
 /// Of the copy of the input in an iteration of all passes.
 std::optional<TransferShares> copy_shares(const ConvTrained& trained);

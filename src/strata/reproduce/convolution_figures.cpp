@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -28,13 +30,31 @@ std::string subtitle_of(const ConvResults& results) {
   return fmt::format("{}, {}, {}", results.device, name_of(results.dtype), passes);
 }
 
+/// Axes by their letter in the study, and what it calls them.
+constexpr std::pair<std::string_view, std::string_view> conv_axes[] = {{"b", "mini-batch"},
+                                                                       {"i", "input size"},
+                                                                       {"f", "filters"},
+                                                                       {"k", "kernel size"},
+                                                                       {"s", "stride"}};
+std::string_view name_of_axis(std::string_view series) {
+  for (const auto& [axis, name] : conv_axes)
+    if (axis == series) return name;
+  return series;
+}
+/// "c" of figures 3c and 5c; empty: the study does not sweep it.
+std::string letter_of(const ConvSeries& series) {
+  for (std::size_t i = 0; i < std::size(conv_axes); ++i)
+    if (conv_axes[i].first == series.name) return std::string(1, static_cast<char>('a' + i));
+  return {};
+}
+
 /// A line per contender over the points of a series.
 template <class ValueOf>
 Chart contender_lines(const ConvStudy& study, const ConvSeries& series, const ValueOf& value_of) {
   Chart chart;
   constexpr std::size_t few = 6;  // strides, between which an axis would write other numbers
   const bool has_names = !series.is_sweep || series.points.size() < few;
-  chart.x.title = series.is_sweep ? series.name : "";
+  chart.x.title = series.is_sweep ? std::string(name_of_axis(series.name)) : "";
   std::vector<std::string> names;
   for (const ConvContender& who : study.contenders()) names.push_back(who.name);
   const std::vector<chart::Color> colors = chart::colors_of_kinds(names);
@@ -93,9 +113,11 @@ void add_training_figures(const ConvStudy& study, std::vector<Figure>& figures) 
                                   .columns = 1,
                                   .plot_height = 420}});
     };
-    add("time", fmt::format("Figure 3: time of a layer in training, {}", series.name),
+    const std::string letter = letter_of(series);
+    const std::string_view along = name_of_axis(series.name);
+    add("time", fmt::format("Figure 3{}: time of a layer in training, {}", letter, along),
         std::move(time));
-    add("memory", fmt::format("Figure 5: memory of a layer in training, {}", series.name),
+    add("memory", fmt::format("Figure 5{}: memory of a layer in training, {}", letter, along),
         std::move(memory));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 namespace strata {
@@ -31,7 +32,7 @@ std::string most_scratch_text(const ConvStudy& study, const ConvContender& who) 
 }
 
 void add_direct_memory(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"8", "figure 5", "direct needs the least memory", "125–2076 MB"};
+  const ConvClaim claim = conv_claim("8");
   const ConvContender* direct = study.named("direct");
   ConvExtent sizes;
   std::size_t points = 0, least = 0;
@@ -51,9 +52,9 @@ void add_direct_memory(const ConvStudy& study, ConvFindings& findings) {
     }
     least += is_least;
   }
-  if (points == 0) return findings.missing(std::move(claim));
+  if (points == 0) return findings.missing(claim);
   const std::string at = fmt::format("at {} points", count_text(least, points));
-  findings.judge(std::move(claim), sizes_text(sizes), least == points,
+  findings.judge(claim, sizes_text(sizes), least == points,
                  "no strategy needs less than direct by more than 2 % at any point",
                  least == points
                      ? at
@@ -62,7 +63,7 @@ void add_direct_memory(const ConvStudy& study, ConvFindings& findings) {
 }
 
 void add_fft_memory(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"9", "figure 5", "FFT needs the most memory", "1.6–10.9 GB"};
+  const ConvClaim claim = conv_claim("9");
   ConvExtent sizes;
   std::size_t points = 0, most = 0;
   WhoWhere above;
@@ -81,10 +82,10 @@ void add_fft_memory(const ConvStudy& study, ConvFindings& findings) {
     }
     most += is_most;
   }
-  if (points == 0) return findings.missing(std::move(claim));
+  if (points == 0) return findings.missing(claim);
   std::string remark = fmt::format("{}, at {} points", study.fft()->name, count_text(most, points));
   if (!above.is_empty()) remark += "; more: " + above.text();
-  findings.judge(std::move(claim), sizes_text(sizes), 2 * most > points,
+  findings.judge(claim, sizes_text(sizes), 2 * most > points,
                  "FFT needs more than every strategy that is not FFT at most points (the library's "
                  "own choice may be FFT and is left out)",
                  remark);
@@ -103,11 +104,11 @@ std::string whole_unrolling_text(const ConvStudy& study) {
 }
 
 void add_unrolling_memory(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"18", "figure 5", "unrolling's memory", "between direct and FFT"};
+  const ConvClaim claim = conv_claim("18");
   const ConvContender* direct = study.named("direct");
   const ConvContender* unroll = study.named("unroll");
   if (direct == nullptr || unroll == nullptr || study.fft() == nullptr)
-    return findings.missing(std::move(claim));
+    return findings.missing(claim);
   ConvExtent sizes;
   std::size_t points = 0, between = 0;
   WhoWhere outside;
@@ -126,39 +127,39 @@ void add_unrolling_memory(const ConvStudy& study, ConvFindings& findings) {
       ++between;
     }
   }
-  if (points == 0) return findings.missing(std::move(claim));
+  if (points == 0) return findings.missing(claim);
   std::string remark =
       fmt::format("at {} points{}{}", count_text(between, points),
                   outside.is_empty() ? "" : "; " + outside.text(), whole_unrolling_text(study));
   findings.judge(
-      std::move(claim), sizes_text(sizes), 2 * between > points,
+      claim, sizes_text(sizes), 2 * between > points,
       "unroll needs at least as much as direct and at most as much as FFT at most points", remark);
 }
 
-void add_fft_fluctuation(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"19", "figure 5b, i", "FFT's memory fluctuates: scratch over tensors, along i",
-                  "rises and falls"};
-  ConvExtent ratios;
-  std::size_t rises = 0, falls = 0;
+/// Judges memory in bytes, as figure 5 has it, and not beside the tensors, which grow along the
+/// axis.
+void add_fft_fluctuation(const ConvStudy& study, const ConvClaim& claim, std::string_view series,
+                         ConvFindings& findings) {
+  ConvExtent sizes;
+  double risen = 0, fallen = 0;
+  std::string each;
   std::optional<double> before;
-  for (const ConvPoint* point : study.points({"i"})) {
+  for (const ConvPoint* point : study.points({series})) {
     const auto mine = study.fft() == nullptr ? std::nullopt : study.trained(*point, *study.fft());
     if (!mine) continue;
-    const double tensors = static_cast<double>(mine->tensor_bytes());
-    const double ratio = (bytes_of(*mine) - tensors) / tensors;
-    ratios.add(ratio);
-    constexpr double noticeable = 0.01;
-    if (before && ratio > *before * (1 + noticeable)) ++rises;
-    if (before && ratio < *before * (1 - noticeable)) ++falls;
-    before = ratio;
+    const double bytes = bytes_of(*mine);
+    sizes.add(bytes);
+    if (before) (bytes > *before ? risen : fallen) += std::abs(bytes - *before);
+    constexpr double mib = 1 << 20;
+    each += fmt::format("{}{:.0f}", each.empty() ? "" : " · ", bytes / mib);
+    before = bytes;
   }
-  if (ratios.count < 3) return findings.missing(std::move(claim));
-  const bool holds = rises > 0 && falls > 0;
-  findings.judge(
-      std::move(claim), factors_text(ratios), holds,
-      "scratch memory per byte of the tensors rises from some sizes to the next, and "
-      "falls from others, by more than 1 %",
-      fmt::format("{} rises {} times and falls {} times", study.fft()->name, rises, falls));
+  if (sizes.count < 3) return findings.missing(claim);
+  constexpr double noticeable = 0.01;
+  const bool fluctuates = risen > noticeable * sizes.least && fallen > noticeable * sizes.least;
+  findings.judge(claim, sizes_text(sizes), fluctuates,
+                 "it rises in all, and falls in all, by more than 1 % of the least",
+                 fmt::format("{} has {} MiB", study.fft()->name, each));
 }
 
 struct Refusals {
@@ -178,11 +179,11 @@ std::map<std::string, Refusals> refusals_of(const ConvStudy& study) {
 }
 
 void add_shape_limits(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"16", "section III", "unrolling takes every shape", "all"};
+  const ConvClaim claim = conv_claim("16");
   const auto& cells = study.results().cells;
   if (std::none_of(cells.begin(), cells.end(),
                    [](const ConvCell& cell) { return cell.strategy == "unroll"; }))
-    return findings.missing(std::move(claim));
+    return findings.missing(claim);
   const std::size_t shapes = distinct_points(study.results().series).size();
   const auto refusals = refusals_of(study);
   std::string others;
@@ -196,7 +197,7 @@ void add_shape_limits(const ConvStudy& study, ConvFindings& findings) {
   std::string remark = refused > 0 ? "unroll: " + unroll->second.reason : "";
   if (!others.empty())
     remark += fmt::format("{}others refuse some: {}", remark.empty() ? "" : "; ", others);
-  findings.judge(std::move(claim), count_text(shapes - refused, shapes), refused == 0,
+  findings.judge(claim, count_text(shapes - refused, shapes), refused == 0,
                  "unroll refuses none of the shapes", remark);
 }
 
@@ -223,23 +224,21 @@ ConvExtent off_multiples(const ConvStudy& study, const ConvContender& who) {
 }
 
 void add_multiples(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"17", "figure 3a, b",
-                  "cuda-convnet2 is fast at multiples of 128 only; elsewhere an image takes",
-                  "longer"};
+  const ConvClaim claim = conv_claim("17");
   constexpr double longer = 1.1;
   for (const ConvContender& each : study.contenders()) {
     if (each.name.find("convnet") == std::string::npos) continue;
     const ConvExtent ratios = off_multiples(study, each);
     if (ratios.count == 0) break;
     return findings.judge(
-        std::move(claim), factors_text(ratios), ratios.least > longer,
+        claim, factors_text(ratios), ratios.least > longer,
         "an image takes more than 1.1 times as long at every batch that is no multiple of 128",
         fmt::format("{}, {} batches", each.name, ratios.count));
   }
   const ConvContender* direct = study.named("direct");
   const ConvExtent ratios = direct == nullptr ? ConvExtent{} : off_multiples(study, *direct);
-  if (ratios.count == 0) return findings.missing(std::move(claim));
-  findings.show(std::move(claim), factors_text(ratios),
+  if (ratios.count == 0) return findings.missing(claim);
+  findings.show(claim, factors_text(ratios),
                 fmt::format("no verdict: cuda-convnet2, written for Kepler, is not in these "
                             "results; this is direct, which has {} step",
                             ratios.most > longer ? "such a" : "no such"));
@@ -256,7 +255,8 @@ void add_shape_rows(const ConvStudy& study, ConvFindings& findings) {
   add_shape_limits(study, findings);
   add_multiples(study, findings);
   add_unrolling_memory(study, findings);
-  add_fft_fluctuation(study, findings);
+  add_fft_fluctuation(study, conv_claim("19"), "i", findings);
+  add_fft_fluctuation(study, conv_claim("31"), "k", findings);
 }
 
 }  // namespace strata

@@ -60,8 +60,7 @@ double batch_distance(const HotLayers& network) {
 /// What the library's kernels for the convolutions of these networks do, all passes together. The
 /// study names them and prints no share.
 void add_library_kernels(std::span<const HotLayers> networks, ConvFindings& findings) {
-  ConvClaim claim{"30", "figure 4, networks",
-                  "matrix products, of the time of the library's kernels for convolutions", ""};
+  const ConvClaim claim = conv_claim("30");
   std::map<std::string, double> roles;
   double all_s = 0;
   for (const HotLayers& network : networks) {
@@ -72,7 +71,7 @@ void add_library_kernels(std::span<const HotLayers> networks, ConvFindings& find
       }
     }
   }
-  if (!(all_s > 0)) return findings.missing(std::move(claim), "no kernels in the profiles");
+  if (!(all_s > 0)) return findings.missing(claim, "no kernels in the profiles");
   std::vector<std::pair<double, std::string>> sorted;
   for (const auto& [role, seconds] : roles) sorted.emplace_back(seconds / all_s, role);
   std::sort(sorted.rbegin(), sorted.rend());
@@ -83,7 +82,7 @@ void add_library_kernels(std::span<const HotLayers> networks, ConvFindings& find
       others += fmt::format("{}{} {:.0f} %", others.empty() ? "" : ", ", role, 100 * share);
   }
   findings.show(
-      std::move(claim), fmt::format("{:.0f} %", 100 * roles["gemm"] / all_s),
+      claim, fmt::format("{:.0f} %", 100 * roles["gemm"] / all_s),
       "no number is printed; by names of kernels in the networks of figure 2; others: " + others);
 }
 
@@ -129,17 +128,23 @@ std::vector<HotLayers> shipped_hot_layers(std::string_view device) {
   std::vector<HotLayers> found;
   for (const HotNetwork& network : hot_networks()) {
     std::optional<HotLayers> nearest;
+    std::vector<std::pair<std::int64_t, double>> others;
     const auto look_at = [&](std::span<const EmbeddedFile> files) {
       for (const EmbeddedFile& file : files) {
         if (!file.name.starts_with(fmt::format("{}-b", network.network))) continue;
         HotLayers one = read_hot_layers(file.text);
-        if (one.device == device && (!nearest || batch_distance(one) < batch_distance(*nearest)))
-          nearest = std::move(one);
+        if (one.device != device) continue;
+        others.emplace_back(one.batch, one.convolution_share());
+        if (!nearest || batch_distance(one) < batch_distance(*nearest)) nearest = std::move(one);
       }
     };
     look_at(embedded_training_profiles());
     look_at(embedded_hot_layer_profiles());
-    if (nearest) found.push_back(std::move(*nearest));
+    if (!nearest) continue;
+    std::erase_if(others, [&](const auto& other) { return other.first == nearest->batch; });
+    std::sort(others.begin(), others.end());
+    nearest->other_batches = std::move(others);
+    found.push_back(std::move(*nearest));
   }
   return found;
 }
@@ -148,26 +153,41 @@ void add_network_rows(std::span<const HotLayers> networks, ConvFindings& finding
   constexpr double tolerance = 0.10;
   std::size_t number = 26;
   for (const HotNetwork& network : hot_networks()) {
-    ConvClaim claim{fmt::format("{}", number++), fmt::format("figure 2, {}", network.title),
-                    "convolution layers' share of training time",
-                    fmt::format("{:.0f} %", 100 * network.convolution_share)};
+    const ConvClaim share_claim{fmt::format("{}", number),
+                                fmt::format("figure 2; {}", network.title),
+                                "Convolution takes 86 % of the training time of GoogLeNet, 89 % of "
+                                "VGG-19, 90 % of OverFeat and 94 % of AlexNet",
+                                "convolution layers' share of training time",
+                                fmt::format("{:.0f} %", 100 * network.convolution_share)};
+    const ConvClaim bulk_claim{fmt::format("{}", 42 + number - 26), share_claim.where,
+                               "Convolution layers take the bulk of the total run time",
+                               share_claim.what, "the bulk"};
+    ++number;
     const auto found = std::find_if(networks.begin(), networks.end(), [&](const HotLayers& each) {
       return each.network == network.network;
     });
     if (found == networks.end()) {
-      findings.missing(std::move(claim), "no profile of its training on this device ships");
+      findings.missing(share_claim, "no profile of its training on this device ships");
+      findings.missing(bulk_claim, "no profile of its training on this device ships");
       continue;
     }
     const double share = found->convolution_share();
     const bool holds = std::abs(share - network.convolution_share) <= tolerance;
     std::string remark = fmt::format("batch {}; next: {}", found->batch, next_types_text(*found));
+    for (const auto& [batch, other] : found->other_batches) {
+      remark +=
+          fmt::format("; batch {}: {:.0f} %, {}", batch, 100 * other,
+                      std::abs(other - network.convolution_share) <= tolerance ? "yes" : "no");
+    }
     if (found->fewer_operations_share > 0) {
       remark += fmt::format("; {:.0f} % of the convolutions' time is FFT's or Winograd's",
                             100 * found->fewer_operations_share);
     }
     if (!network.difference.empty()) remark += fmt::format("; {}", network.difference);
-    findings.judge(std::move(claim), fmt::format("{:.0f} %", 100 * share), holds,
-                   "within 10 points of the printed share", remark);
+    const std::string text = fmt::format("{:.0f} %", 100 * share);
+    findings.judge(share_claim, text, holds, "within 10 points of the printed share", remark);
+    findings.judge(bulk_claim, text, share > 0.5, "it is more than half",
+                   fmt::format("batch {}", found->batch));
   }
   add_library_kernels(networks, findings);
 }

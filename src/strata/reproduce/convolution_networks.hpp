@@ -21,6 +21,7 @@ struct HotLayers {
   std::int64_t batch = 0;
   /// Operators with their share of the time of all rows, longest first.
   std::vector<std::pair<std::string, double>> types;
+  std::vector<std::pair<std::int64_t, double>> other_batches = {};  ///< with convolution's share
   /// Of the time of convolutions, what FFT and Winograd's algorithm take.
   double fewer_operations_share = 0;
   /// Seconds of the kernels of convolutions by pass and role; empty: they were not traced.

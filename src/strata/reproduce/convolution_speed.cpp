@@ -8,22 +8,13 @@
 namespace strata {
 namespace {
 
-/// What somebody takes at a point over what another takes; nothing unless both are measured.
-std::optional<double> time_ratio(const ConvStudy& study, const ConvPoint& point,
-                                 const ConvContender* over, const ConvContender* under) {
-  if (over == nullptr || under == nullptr) return std::nullopt;
-  const auto a = study.trained(point, *over);
-  const auto b = study.trained(point, *under);
-  if (!a || !b) return std::nullopt;
-  return a->time_s() / b->time_s();
-}
-
-void add_fft_over_all(const ConvStudy& study, ConvClaim claim,
+void add_fft_over_all(const ConvStudy& study, const ConvClaim& claim,
                       std::initializer_list<std::string_view> series, ConvFindings& findings) {
   ConvExtent slower;
   WhoWhere ahead;
   std::string closest;
   for (const ConvPoint* point : study.points(series)) {
+    if (point->shape.stride_height > 1) continue;
     for (const ConvContender& other : study.contenders()) {
       if (other.is_fft()) continue;
       const auto ratio = time_ratio(study, *point, &other, study.fft());
@@ -34,10 +25,10 @@ void add_fft_over_all(const ConvStudy& study, ConvClaim claim,
       if (*ratio <= 1) ahead.add(other.name, point->label);
     }
   }
-  if (slower.count == 0) return findings.missing(std::move(claim));
+  if (slower.count == 0) return findings.missing(claim);
   const std::string rule =
       fmt::format("every other strategy takes longer than {} at every point", study.fft()->name);
-  findings.judge(std::move(claim), factors_text(slower), ahead.is_empty(), rule,
+  findings.judge(claim, factors_text(slower), ahead.is_empty(), rule,
                  ahead.is_empty() ? closest : "ahead of it: " + ahead.text());
 }
 
@@ -50,7 +41,7 @@ std::string library_fft_text(const ConvStudy& study, const ConvExtent& extent,
 }
 
 void add_small_kernels(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"3", "figure 3d, k", "k < 7: the library is faster; FFT takes", "1.21–2.62×"};
+  const ConvClaim claim = conv_claim("3");
   ConvExtent slower, library_slower;
   WhoWhere ahead;
   for (const ConvPoint* point : study.points({"k"})) {
@@ -62,15 +53,15 @@ void add_small_kernels(const ConvStudy& study, ConvFindings& findings) {
     slower.add(*ratio);
     if (*ratio <= 1) ahead.add(study.fft()->name, point->label);
   }
-  if (slower.count == 0) return findings.missing(std::move(claim));
+  if (slower.count == 0) return findings.missing(claim);
   const std::string library_text = library_fft_text(study, library_slower, "takes");
-  findings.judge(std::move(claim), factors_text(slower), ahead.is_empty(),
+  findings.judge(claim, factors_text(slower), ahead.is_empty(),
                  "FFT takes longer than the library's own choice at every k < 7",
                  ahead.is_empty() ? "" : "ahead: " + ahead.text() + library_text);
 }
 
 void add_large_kernels(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"4", "figure 3d, k", "k > 7: FFT is faster; the library takes", "1.15–19×"};
+  const ConvClaim claim = conv_claim("4");
   ConvExtent slower;
   WhoWhere ahead, chosen;
   for (const ConvPoint* point : study.points({"k"})) {
@@ -82,9 +73,9 @@ void add_large_kernels(const ConvStudy& study, ConvFindings& findings) {
     if (const std::string by = study.picked(*point, ConvPass::forward); by.find("fft") != by.npos)
       chosen.add(by, point->label);
   }
-  if (slower.count == 0) return findings.missing(std::move(claim));
+  if (slower.count == 0) return findings.missing(claim);
   const std::string chose = chosen.is_empty() ? "" : "forward, it chose " + chosen.text();
-  findings.judge(std::move(claim), factors_text(slower), ahead.is_empty(),
+  findings.judge(claim, factors_text(slower), ahead.is_empty(),
                  "the library's own choice takes longer than FFT at every k > 7",
                  ahead.is_empty() ? chose
                                   : fmt::format("ahead: {}{}{}", ahead.text(),
@@ -102,10 +93,9 @@ ConvExtent times_over_kernels(const ConvStudy& study, const ConvContender* who) 
 }
 
 void add_flat_fft(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"5", "figure 3d, k", "FFT time is nearly constant in k; most over least",
-                  "nearly constant"};
+  const ConvClaim claim = conv_claim("5");
   const ConvExtent times = times_over_kernels(study, study.fft());
-  if (times.count < 2) return findings.missing(std::move(claim));
+  if (times.count < 2) return findings.missing(claim);
   constexpr double nearly = 1.5;
   const double spread = times.most / times.least;
   std::string remark;
@@ -129,12 +119,12 @@ void add_flat_fft(const ConvStudy& study, ConvFindings& findings) {
     }
     remark = why + (remark.empty() ? "" : "; ") + remark;
   }
-  findings.judge(std::move(claim), fmt::format("{:.2f}×", spread), spread < nearly,
+  findings.judge(claim, fmt::format("{:.2f}×", spread), spread < nearly,
                  "the longest time of the sweep is less than 1.5 times the shortest", remark);
 }
 
 void add_strides(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"6", "figure 3e, s", "s > 1: the library is the fastest", "all"};
+  const ConvClaim claim = conv_claim("6");
   std::size_t points = 0, first = 0;
   WhoWhere ahead;
   for (const ConvPoint* point : study.points({"s"})) {
@@ -157,14 +147,14 @@ void add_strides(const ConvStudy& study, ConvFindings& findings) {
       ahead.add(own_name, fmt::format("{} ({:.2f}×)", point->label, *own_s / *library_s));
     }
   }
-  if (points == 0) return findings.missing(std::move(claim));
-  findings.judge(std::move(claim), count_text(first, points), first == points,
+  if (points == 0) return findings.missing(claim);
+  findings.judge(claim, count_text(first, points), first == points,
                  "the library's fastest is ahead of every other strategy at every s > 1",
                  first == points ? "" : "ahead: " + ahead.text());
 }
 
 void add_fft_strides(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"7", "figure 3e, s", "FFT is for stride 1 only; beyond it runs at", "none"};
+  const ConvClaim claim = conv_claim("7");
   std::size_t points = 0, runs = 0;
   std::optional<double> first_s, last_s;
   for (const ConvPoint* point : study.points({"s"})) {
@@ -179,7 +169,7 @@ void add_fft_strides(const ConvStudy& study, ConvFindings& findings) {
     ++runs;
     last_s = trained->time_s();
   }
-  if (points == 0 || study.fft() == nullptr) return findings.missing(std::move(claim));
+  if (points == 0 || study.fft() == nullptr) return findings.missing(claim);
   std::string remark;
   if (runs > 0) {
     remark = fmt::format("{} computes every position and drops those between", study.fft()->name);
@@ -193,26 +183,34 @@ void add_fft_strides(const ConvStudy& study, ConvFindings& findings) {
       remark += fmt::format("; {} runs at {}", library->name, count_text(others, points));
     }
   }
-  findings.judge(std::move(claim), count_text(runs, points), runs == 0,
-                 "FFT runs at no stride above 1", remark);
+  findings.judge(claim, count_text(runs, points), runs == 0, "FFT runs at no stride above 1",
+                 remark);
 }
 
 }  // namespace
 
+std::optional<double> time_ratio(const ConvStudy& study, const ConvPoint& point,
+                                 const ConvContender* over, const ConvContender* under) {
+  if (over == nullptr || under == nullptr) return std::nullopt;
+  const auto a = study.trained(point, *over);
+  const auto b = study.trained(point, *under);
+  if (!a || !b) return std::nullopt;
+  return a->time_s() / b->time_s();
+}
+
 void add_speed_rows(const ConvStudy& study, ConvFindings& findings) {
-  const std::string fastest = "FFT is the fastest at 11×11; others take";
-  add_fft_over_all(study, {"1", "figure 3a, b: b, i", fastest, "1.4–9.7×"}, {"b", "i"}, findings);
-  add_fft_over_all(study, {"2", "figure 3c, f", fastest, "1.19–5.1×"}, {"f"}, findings);
+  add_fft_over_all(study, conv_claim("1"), {"b", "i"}, findings);
+  add_fft_over_all(study, conv_claim("2"), {"f"}, findings);
   add_small_kernels(study, findings);
   add_large_kernels(study, findings);
   add_flat_fft(study, findings);
   add_strides(study, findings);
   add_fft_strides(study, findings);
+  add_fft_over_all(study, conv_claim("40"), {"s"}, findings);
 }
 
 void add_unrolling_row(const ConvStudy& study, ConvFindings& findings) {
-  ConvClaim claim{"11", "figure 3c, f", "f > 160: explicit unrolling (CorrMM) is faster than cuDNN",
-                  "all"};
+  const ConvClaim claim = conv_claim("11");
   const ConvContender* unroll = study.named("unroll");
   // The cuDNN of the study computed by matrix products alone.
   const ConvContender* products = study.vendor_gemm();
@@ -234,7 +232,7 @@ void add_unrolling_row(const ConvStudy& study, ConvFindings& findings) {
       if (*ratio <= 1 && !by.empty()) chosen.add(by, point->label);
     }
   }
-  if (points == 0) return findings.missing(std::move(claim));
+  if (points == 0) return findings.missing(claim);
   std::string remark = faster.is_empty() ? "" : "ahead: " + faster.text();
   if (picks > 0 && library != pick) {
     remark += fmt::format("{}ahead of {} at {}", remark.empty() ? "" : "; unroll is ", pick->name,
@@ -244,7 +242,7 @@ void add_unrolling_row(const ConvStudy& study, ConvFindings& findings) {
   const std::string rule =
       fmt::format("unroll takes less time than {} at every f > 160{}", library->name,
                   library == products ? ": what the study's cuDNN computed by" : "");
-  findings.judge(std::move(claim), count_text(ahead, points), ahead == points, rule, remark);
+  findings.judge(claim, count_text(ahead, points), ahead == points, rule, remark);
 }
 
 }  // namespace strata

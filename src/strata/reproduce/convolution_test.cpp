@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 namespace strata {
 namespace {
@@ -33,21 +35,26 @@ Seconds flat_fft(double scale) {
 Bytes some_bytes(std::int64_t bytes) {
   return [=](const ConvShape&) { return bytes; };
 }
-/// Rises and falls from one input to the next.
+/// Rises and falls from one input to the next, and from one kernel to the next.
 std::int64_t wavy_bytes(const ConvShape& s) {
-  return (s.height / 16 % 2 + 2) * s.batch * s.filters * s.height * s.width * 4 + 4 * gib;
+  return (4 + 2 * (s.height / 16 % 2) + 2 * (s.kernel_height % 2)) * gib;
 }
 
 /// A world as the study describes it: FFT is flat in the kernel and needs the most memory, the
-/// library grows with it, direct is slow and frugal. What a test changes is the rest.
+/// library grows with it and multiplies faster than unroll up to 160 filters, direct is slow and
+/// frugal. What a test changes is the rest.
 struct World {
-  MadeUpStrategy direct{{"direct"}, of_flop(5e-13)};
+  MadeUpStrategy direct{{"direct"}, of_flop(2.8e-13)};
   MadeUpStrategy unroll{{"unroll"}, of_flop(2.5e-13), some_bytes(gib)};
   MadeUpStrategy fft{{"fft"}, flat_fft(15), wavy_bytes};
   MadeUpStrategy pick{{"cudnn:pick", true}, [](const ConvShape& s, ConvPass) {
                         return (s.kernel_height < 7 ? 1e-14 : 2e-13) * flop_of(s);
                       }};
-  std::vector<MadeUpStrategy> more = {{{"cudnn:implicit_gemm", true}, of_flop(3e-13)}};
+  std::vector<MadeUpStrategy> more = {{{"cudnn:implicit_gemm", true},
+                                       [](const ConvShape& s, ConvPass) {
+                                         return (s.filters > 160 ? 3e-13 : 2.2e-13) * flop_of(s);
+                                       },
+                                       some_bytes(2 * gib)}};
   std::vector<ConvPass> passes = {ConvPass::forward};
 
   ConvResults results() const {
@@ -83,13 +90,13 @@ bool says(const Finding& row, std::string_view words) {
 
 TEST(ReproduceConvolution, a_world_as_the_study_saw_it_holds) {
   const Rows rows = rows_of(World{});
-  EXPECT_EQ(rows.size(), 30U);
-  for (const char* number :
-       {"1", "2", "3", "4", "5", "6", "7", "8", "9", "11", "14", "16", "18", "19"})
+  EXPECT_EQ(rows.size(), 46U);
+  for (const char* number : {"1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "11",
+                             "14", "16", "18", "19", "31", "33", "34", "35", "40", "41"})
     EXPECT_TRUE(rows.at(number).holds)
         << number << ": " << rows.at(number).found << " " << rows.at(number).note;
   // Made-up roles: gemm 0.7 of 0.9; 16 KB of shared memory and 72 registers.
-  EXPECT_EQ(rows.at("10").found, "78–78 %");
+  EXPECT_EQ(rows.at("10").found, "77.8 %");
   EXPECT_TRUE(rows.at("10").holds);
   EXPECT_TRUE(rows.at("12").holds);
   EXPECT_TRUE(rows.at("13").holds);
@@ -151,7 +158,7 @@ TEST(ReproduceConvolution, direct_memory_has_a_tolerance_and_names_who_needs_les
   world.direct.scratch = some_bytes(gib);
   const Finding row = rows_of(world).at("8");
   EXPECT_FALSE(row.holds);
-  EXPECT_TRUE(says(row, "cudnn GEMM at b = 32")) << row.note;
+  EXPECT_TRUE(says(row, "cudnn:pick at b = 32")) << row.note;
   EXPECT_TRUE(says(row, "forward, 1.00 GiB")) << row.note;
 }
 
@@ -179,14 +186,80 @@ TEST(ReproduceConvolution, unrolling_that_needs_more_than_fft_is_not_between) {
   EXPECT_TRUE(says(row, "more than fft at b = 32")) << row.note;
 }
 
-TEST(ReproduceConvolution, memory_in_proportion_does_not_fluctuate) {
+// Bytes count, and not bytes per byte of the tensors: memory that grows in uneven steps only
+// grows.
+TEST(ReproduceConvolution, memory_that_only_grows_does_not_fluctuate) {
   World world;
   world.fft.scratch = [](const ConvShape& s) {
-    return 8 * (s.input_elements() + s.weight_elements() + s.output_elements());
+    return (s.height / 32) * (s.height / 32) * gib + s.kernel_height * gib;
   };
-  const Finding row = rows_of(world).at("19");
-  EXPECT_FALSE(row.holds);
-  EXPECT_TRUE(says(row, "rises 0 times and falls 0 times")) << row.note;
+  const Rows rows = rows_of(world);
+  EXPECT_FALSE(rows.at("19").holds);
+  EXPECT_TRUE(says(rows.at("19"), "fft has ")) << rows.at("19").note;
+  EXPECT_FALSE(rows.at("31").holds);
+  // Up and down along the kernel alone.
+  world.fft.scratch = [](const ConvShape& s) {
+    return s.height * s.height * gib / 100 + (s.kernel_height % 2) * gib;
+  };
+  EXPECT_FALSE(rows_of(world).at("19").holds);
+  EXPECT_TRUE(rows_of(world).at("31").holds);
+}
+
+TEST(ReproduceConvolution, the_library_is_held_against_other_unrolling) {
+  World world;
+  world.more.front().seconds = of_flop(2.6e-13);  // slower than unroll everywhere
+  world.more.front().scratch = some_bytes(gib / 2);
+  const Rows slow = rows_of(world);
+  EXPECT_EQ(slow.at("33").found, "0 of 31");
+  EXPECT_FALSE(slow.at("33").holds);
+  EXPECT_FALSE(slow.at("41").holds);
+  world.more.front().seconds = of_flop(1e-13);
+  const Rows fast = rows_of(world);
+  EXPECT_TRUE(fast.at("33").holds);
+  world.pick.seconds = of_flop(1e-11);
+  EXPECT_EQ(rows_of(world).at("34").found, "0 of 74");
+  EXPECT_FALSE(rows_of(world).at("34").holds);
+  EXPECT_FALSE(fast.at("35").holds) << "direct takes 2.8 times as long";
+  world.fft.seconds = [](const ConvShape& s, ConvPass pass) {
+    return s.kernel_height == 11 && s.stride_height == 1 ? 1.0 : flat_fft(15)(s, pass);
+  };
+  EXPECT_FALSE(rows_of(world).at("40").holds);
+}
+
+TEST(ReproduceConvolution, roles_are_of_the_configuration_of_figure_4) {
+  ConvResults results = World{}.results();
+  const auto set = [&](std::string_view strategy, std::vector<RoleTime> at,
+                       std::vector<RoleTime> else_) {
+    for (ConvCell& cell : results.cells) {
+      if (cell.strategy != strategy || !cell.is_measured()) continue;
+      const ConvShape& s = cell.shape;
+      const bool is_it = s.batch == 64 && s.height == 128 && s.filters == 64 &&
+                         s.kernel_height == 11 && s.stride_height == 1;
+      cell.roles = is_it ? at : else_;
+    }
+  };
+  const std::vector<RoleTime> mostly_gemm = {{KernelRole::gemm, 83}, {KernelRole::im2col, 17}};
+  const std::vector<RoleTime> two_thirds = {{KernelRole::gemm, 66.5}, {KernelRole::im2col, 33.5}};
+  set("unroll", mostly_gemm, two_thirds);
+  EXPECT_TRUE(rows_of(results).at("10").holds);
+  EXPECT_EQ(rows_of(results).at("10").found, "83.0 %");
+  set("unroll", two_thirds, mostly_gemm);  // what Table I's layers have decides nothing
+  EXPECT_EQ(rows_of(results).at("10").found, "66.5 %");
+  EXPECT_FALSE(rows_of(results).at("10").holds);
+  EXPECT_FALSE(rows_of(results).at("46").holds);
+  const std::vector<RoleTime> four = {{KernelRole::transform, 3},
+                                      {KernelRole::gemm, 4},
+                                      {KernelRole::inverse_transform, 2},
+                                      {KernelRole::transpose, 1}};
+  set("fft", four, four);
+  EXPECT_TRUE(rows_of(results).at("46").holds);
+}
+
+TEST(ReproduceConvolution, a_processor_has_no_registers_to_judge) {
+  ConvResults results = World{}.results();
+  for (ConvCell& cell : results.cells)
+    for (KernelFacts& kernel : cell.kernels) kernel.registers_per_thread = 0;
+  EXPECT_FALSE(rows_of(results).at("12").is_printed);
 }
 
 TEST(ReproduceConvolution, shapes_that_are_refused_are_counted) {
@@ -250,12 +323,14 @@ TEST(ReproduceConvolution, a_layer_takes_all_its_passes_where_they_are_there) {
 }
 
 TEST(ReproduceConvolution, the_share_of_products_is_of_all_passes) {
-  ConvResults results = World{}.results();
-  for (ConvCell& cell : results.cells)
-    cell.roles = {{KernelRole::im2col, 1}, {KernelRole::gemm, 1}};
-  const Finding row = rows_of(results).at("10");
-  EXPECT_EQ(row.found, "50–50 %");
-  EXPECT_FALSE(row.holds);
+  World world;
+  world.passes.assign(all_conv_passes.begin(), all_conv_passes.end());
+  ConvResults results = world.results();
+  for (ConvCell& cell : results.cells) {
+    const double products = cell.pass == ConvPass::forward ? 1.0 : 4.0;
+    cell.roles = {{KernelRole::im2col, 1}, {KernelRole::gemm, products}};
+  }
+  EXPECT_EQ(rows_of(results).at("10").found, "75.0 %");
 }
 
 TEST(ReproduceConvolution, kernels_beyond_table_two_are_named) {
@@ -283,6 +358,9 @@ TEST(ReproduceConvolution, copies_are_judged_by_the_words_of_the_study) {
   EXPECT_TRUE(rows.at("15").holds);
 }
 
+constexpr const char* numbers_of_efficiencies[] = {"20", "21", "22", "23", "24", "25",
+                                                   "32", "36", "37", "38", "39"};
+
 /// The same efficiencies in every cell.
 ConvResults results_with(const ConvEfficiency& efficiency) {
   ConvResults results = World{}.results();
@@ -292,15 +370,21 @@ ConvResults results_with(const ConvEfficiency& efficiency) {
 }
 
 TEST(ReproduceConvolution, efficiencies_as_the_study_saw_them_hold) {
-  const ConvResults results = results_with({.role = KernelRole::gemm,
-                                            .occupancy = 0.2,
-                                            .ipc = 2,
-                                            .warp_execution = 0.99,
-                                            .global_load = 0.1,
-                                            .global_store = 0.5,
-                                            .shared = 1.4});
+  ConvResults results = results_with({.role = KernelRole::gemm,
+                                      .occupancy = 0.2,
+                                      .ipc = 2,
+                                      .warp_execution = 0.99,
+                                      .global_load = 0.1,
+                                      .global_store = 0.5,
+                                      .shared = 1.4});
+  for (ConvCell& cell : results.cells) {
+    if (!cell.efficiencies) continue;
+    ConvEfficiency& one = cell.efficiencies->roles.front();
+    if (cell.strategy == "fft") one.warp_execution = 0.7, one.shared = 0.15;
+    if (cell.strategy == "cudnn:implicit_gemm") one.occupancy = 0.29, one.ipc = 3, one.shared = 1.5;
+  }
   const Rows rows = rows_of(results);
-  for (const char* number : {"20", "21", "22", "23", "24", "25"}) {
+  for (const char* number : numbers_of_efficiencies) {
     EXPECT_TRUE(rows.at(number).is_printed) << number;
     EXPECT_TRUE(rows.at(number).holds) << number << ": " << rows.at(number).note;
   }
@@ -317,10 +401,12 @@ TEST(ReproduceConvolution, other_efficiencies_do_not_and_name_the_strategies) {
   for (ConvCell& cell : results.cells) {
     if (cell.strategy != "fft" || !cell.efficiencies) continue;
     cell.efficiencies->roles.front().occupancy = 0.9;  // the fullest is the fastest
+    cell.efficiencies->roles.front().warp_execution = 0.98;
+    cell.efficiencies->roles.front().shared = 0.4;
     cell.samples_s = {1e-9};
   }
   const Rows rows = rows_of(results);
-  for (const char* number : {"20", "21", "22", "23", "24", "25"}) {
+  for (const char* number : numbers_of_efficiencies) {
     EXPECT_TRUE(rows.at(number).is_printed) << number;
     EXPECT_FALSE(rows.at(number).holds) << number << ": " << rows.at(number).note;
   }
@@ -329,10 +415,22 @@ TEST(ReproduceConvolution, other_efficiencies_do_not_and_name_the_strategies) {
 
 TEST(ReproduceConvolution, without_efficiencies_their_rows_say_how_to_get_them) {
   const Rows rows = rows_of(World{});
-  for (const char* number : {"20", "21", "22", "23", "24", "25"}) {
+  for (const char* number : numbers_of_efficiencies) {
     EXPECT_FALSE(rows.at(number).is_printed) << number;
     EXPECT_TRUE(says(rows.at(number), "--metrics")) << number;
   }
+}
+
+// As in the paper, most exceed 97 % and Theano-fft is far below: one strategy of four below the
+// bound does not undo it.
+TEST(ReproduceConvolution, most_warps_are_full_though_one_strategy_is_not) {
+  ConvResults results = results_with({.role = KernelRole::gemm, .warp_execution = 0.99});
+  for (ConvCell& cell : results.cells)
+    if (cell.strategy == "direct" && cell.efficiencies)
+      cell.efficiencies->roles.front().warp_execution = 0.9;
+  const Finding row = rows_of(results).at("25");
+  EXPECT_TRUE(row.holds) << row.note;
+  EXPECT_TRUE(says(row, "direct at conv1 (90 %)")) << row.note;
 }
 
 HotLayers network_of(std::string name, double convolution) {
@@ -352,6 +450,9 @@ TEST(ReproduceConvolution, hot_layers_are_held_against_the_printed_shares) {
   EXPECT_TRUE(rows.at("27").holds);
   EXPECT_TRUE(says(rows.at("27"), "the study's is VGG-19"));
   EXPECT_FALSE(rows.at("28").is_printed) << "no OverFeat";
+  EXPECT_FALSE(rows.at("42").holds) << "half is not more than half";
+  EXPECT_TRUE(rows.at("43").holds);
+  EXPECT_FALSE(rows.at("44").is_printed);
   EXPECT_EQ(rows.at("30").found, "75 %");
   EXPECT_FALSE(rows_of(World{}).at("30").is_printed);
   EXPECT_EQ(rows_of(World{}).at("30").found, "–");
@@ -406,8 +507,38 @@ TEST(ReproduceConvolution, figures_are_of_training_networks_efficiencies_and_cop
         "convolution-layers-forward-roles", "convolution-layers-forward-efficiencies",
         "convolution-library-roles", "convolution-copies"})
     EXPECT_TRUE(by_name.contains(name)) << name;
-  EXPECT_EQ(by_name.at("convolution-layers-forward-efficiencies")->grid.panels.size(), 2U);
+  EXPECT_EQ(by_name.at("convolution-layers-forward-efficiencies")->grid.panels.size(), 3U)
+      << "run time, occupancy and shared memory";
+  // As the paper numbers and calls them.
+  EXPECT_EQ(by_name.at("convolution-k-training-time")->grid.title,
+            "Figure 3d: time of a layer in training, kernel size");
+  EXPECT_EQ(by_name.at("convolution-k-training-memory")->grid.panels.front().x.title,
+            "kernel size");
   EXPECT_FALSE(convolution_figures(World{}.results()).empty()) << "without networks, too";
+}
+
+TEST(ReproduceConvolution, no_two_strategies_share_a_colour) {
+  World world;
+  for (int i = 0; i < 11; ++i)
+    world.more.push_back({{"cudnn:" + std::to_string(i), true}, of_flop(1e-12 * (i + 1))});
+  // As many again that this pass does not have.
+  for (int i = 11; i < 16; ++i)
+    world.more.push_back(
+        {{"cudnn:" + std::to_string(i), true}, [](const ConvShape&, ConvPass) { return -1.0; }});
+  ConvResults results = world.results();
+  for (ConvCell& cell : results.cells)
+    if (cell.is_measured())
+      cell.efficiencies =
+          ConvEfficiencies{{{.role = KernelRole::gemm, .occupancy = 0.5, .shared = 0.3}}, ""};
+  for (const Figure& figure : convolution_figures(results)) {
+    if (figure.name != "convolution-layers-forward-efficiencies") continue;
+    const auto& bars = figure.grid.panels.front().bars;
+    EXPECT_EQ(figure.grid.panels.front().y.title, "run time");
+    EXPECT_EQ(bars.size(), 16U);
+    std::set<chart::Color> colors;
+    for (const chart::Bars& each : bars) colors.insert(each.color);
+    EXPECT_EQ(colors.size(), bars.size());
+  }
 }
 
 }  // namespace

@@ -10,50 +10,6 @@
 
 namespace strata {
 
-CountedLayers::CountedLayers(const LayerwiseCase& one) : one_(one), all_(layers_of(one)) {
-  inner_ = inner_convolutions(one);
-  for (const LayerSum& layer : all_) {
-    if (is_connected(layer)) connected_.push_back(layer);
-    if (!is_convolution(layer)) continue;
-    if (input_.empty() || input_.front().layer == layer.layer) input_.push_back(layer);
-  }
-}
-
-std::optional<double> CountedLayers::sum(const std::vector<LayerSum>& layers,
-                                         std::initializer_list<std::string_view> keys) const {
-  std::optional<double> total;
-  for (const LayerSum& layer : layers) {
-    double of_layer = 0;
-    bool is_whole = true;
-    for (const std::string_view key : keys) {
-      const auto value = counted(one_, layer, key);
-      is_whole = is_whole && value;
-      of_layer += value.value_or(0);
-    }
-    if (is_whole) total = total.value_or(0) + of_layer;
-  }
-  return total;
-}
-
-std::optional<double> CountedLayers::rate(const std::vector<LayerSum>& layers,
-                                          std::initializer_list<std::string_view> keys) const {
-  const std::optional<double> bytes = sum(layers, keys);
-  double time_s = 0;
-  for (const LayerSum& layer : layers) time_s += layer.time_s;
-  if (!bytes || !(time_s > 0)) return std::nullopt;
-  return *bytes / time_s;
-}
-
-Mean CountedLayers::mean(const std::vector<LayerSum>& layers, std::string_view key,
-                         std::string_view weight_key) const {
-  Mean mean;
-  for (const LayerSum& layer : layers) {
-    mean.add(counted(one_, layer, key),
-             weight_key.empty() ? 1 : counted(one_, layer, weight_key).value_or(0));
-  }
-  return mean;
-}
-
 std::string algorithms_text(const std::vector<LayerSum>& layers) {
   std::map<std::string, std::size_t> counts;
   for (const LayerSum& layer : layers) {
@@ -85,6 +41,64 @@ std::string defined_bytes(const std::vector<LayerSum>& layers) {
                      format_bytes(out_bytes));
 }
 
+std::string inner_ran_as(const CountedLayers& layers) {
+  return ran_as("inner convolutions", layers.group(LayerGroup::inner));
+}
+std::string inner_bytes(const CountedLayers& layers) {
+  const std::string ran = inner_ran_as(layers);
+  return defined_bytes(layers.group(LayerGroup::inner)) + (ran.empty() ? "" : "; ") + ran;
+}
+std::string input_bytes(const CountedLayers& layers) {
+  return "the input convolution: " + defined_bytes(layers.group(LayerGroup::input));
+}
+std::string connected_bytes(const CountedLayers& layers) {
+  return defined_bytes(layers.group(LayerGroup::connected));
+}
+
+std::string longest_other_type(const CountedLayers& layers) {
+  std::map<std::string, double> others;
+  double all_s = 0;
+  const std::vector<LayerSum> inner = layers.group(LayerGroup::inner);
+  for (const LayerSum& layer : layers.all()) {
+    all_s += layer.time_s;
+    const bool is_inner = std::any_of(
+        inner.begin(), inner.end(), [&](const LayerSum& one) { return one.layer == layer.layer; });
+    if (!is_inner)
+      others[is_convolution(layer) ? "the input convolution" : layer.op] += layer.time_s;
+  }
+  const auto most =
+      std::max_element(others.begin(), others.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == others.end() || !(all_s > 0)) return {};
+  return fmt::format("{} has {} of the time", most->first, whole_percent(most->second / all_s));
+}
+
+std::string backward_by_layer(const CountedLayers& layers) {
+  constexpr double twice = 2;
+  std::size_t beyond = 0, all = 0;
+  for (const LayerSum& forward : layers.all()) {
+    if (forward.is_backward || (!is_convolution(forward) && !is_connected(forward))) continue;
+    ++all;
+    for (const LayerSum& backward : layers.all())
+      beyond += backward.is_backward && backward.layer == forward.layer &&
+                backward.time_s > twice * forward.time_s;
+  }
+  return fmt::format("{} of {} convolutions and fully connected layers exceed 2×", beyond, all);
+}
+
+std::string kept_by_l1(const CountedLayers& layers) {
+  std::string text;
+  for (const auto& [who, group] : {std::pair("the input convolution", LayerGroup::input),
+                                   std::pair("inner convolutions", LayerGroup::inner),
+                                   std::pair("fully connected layers", LayerGroup::connected)}) {
+    const Mean hits = layers.mean(layers.group(group), "l1_hit_rate", "l1_load_bytes");
+    if (hits.is_there())
+      text += fmt::format("{}{} {}", text.empty() ? "L1 keeps of what layers ask for: " : ", ", who,
+                          whole_percent(hits.value()));
+  }
+  return text;
+}
+
 std::string write_hits_cause(const CountedLayers& layers) {
   const Mean writes = layers.mean(layers.all(), "l2_write_hit_rate", "l2_write_bytes");
   if (!writes.is_there()) return {};
@@ -97,7 +111,10 @@ std::string write_hits_cause(const CountedLayers& layers) {
          everywhere;
 }
 
-std::string other_waiting(const LayerwiseCase& one, const LayerSum& layer) {
+namespace {
+
+/// What a layer waits for most, data aside; empty: not counted.
+std::string waits_for(const LayerwiseCase& one, const LayerSum& layer) {
   // Those that count as data, and those that are no waiting.
   constexpr std::array<std::string_view, 9> left_out = {
       "stall_data_access",  "stall_selected", "stall_long_scoreboard",
@@ -115,6 +132,24 @@ std::string other_waiting(const LayerwiseCase& one, const LayerSum& layer) {
     about = column.about;
   }
   return most > 0 ? fmt::format("its other warps wait most because of: {}", about) : "";
+}
+
+}  // namespace
+
+std::string other_waiting(const CountedLayers& layers) {
+  const std::vector<LayerSum> heavy = layers.group(LayerGroup::heaviest);
+  const auto data = [&](const LayerSum& layer) {
+    return layers.number(layer, "stall_data_access").value_or(1);
+  };
+  const auto least =
+      std::min_element(heavy.begin(), heavy.end(),
+                       [&](const LayerSum& a, const LayerSum& b) { return data(a) < data(b); });
+  if (least == heavy.end()) return {};
+  std::string cause = least->title();
+  if (const std::string ran = algorithms_text({*least}); !ran.empty()) cause += " ran as " + ran;
+  if (const std::string rest = waits_for(layers.profile(), *least); !rest.empty())
+    cause += ": " + rest;
+  return cause;
 }
 
 const LayerwiseCase& largest_counted(const std::vector<const LayerwiseCase*>& cases) {

@@ -17,6 +17,7 @@ namespace {
 struct LayerwiseView {
   std::string_view name;  ///< of the file
   std::string_view title;
+  std::string_view drawn_as;  ///< in the study; empty: it is not
   chart::Quantity quantity = chart::Quantity::number;
   bool is_relative = false;  ///< to the first convolution, forward, at the smallest batch
   std::function<std::optional<double>(const LayerwiseCase&, const LayerSum&)> number;
@@ -40,29 +41,36 @@ std::function<std::optional<double>(const LayerwiseCase&, const LayerSum&)> rate
 std::vector<LayerwiseView> views() {
   using chart::Quantity;
   return {
-      {"time", "Time", Quantity::number, true,
+      {"time", "Time", "figure 2a", Quantity::number, true,
        [](const LayerwiseCase&, const LayerSum& layer) {
          return std::optional<double>(layer.time_s);
        }},
-      {"instructions", "Instructions", Quantity::number, true, column("instructions")},
-      {"load-store", "Loads and stores among instructions", Quantity::share, false,
+      {"instructions", "Instructions", "figure 2b", Quantity::number, true, column("instructions")},
+      {"load-store", "Loads and stores among instructions", "figure 2c", Quantity::share, false,
        column("load_store_share")},
-      {"stalls", "Warps that wait × cycles", Quantity::number, true,
+      {"stalls", "Warps that wait × cycles", "figure 3", Quantity::number, true,
        [](const LayerwiseCase&, const LayerSum& layer) { return layer.waiting; }},
-      {"data-stall-time", "Warps that wait for data × cycles", Quantity::number, true,
+      {"data-stall-time", "Warps that wait for data × cycles", "figure 3", Quantity::number, true,
        [](const LayerwiseCase&, const LayerSum& layer) { return layer.data_waiting; }},
-      {"data-stalls", "Waiting for data, of all waiting", Quantity::share, false,
+      {"data-stalls", "Waiting for data, of all waiting", "figure 4", Quantity::share, false,
        column("stall_data_access")},
-      {"l1-hits", "Hits in L1", Quantity::share, false, column("l1_hit_rate")},
-      {"l1-loads", "Loads through L1", Quantity::bytes_per_s, false, rate("l1_load_bytes")},
-      {"l2-to-l1", "From L2 to L1", Quantity::bytes_per_s, false, rate("crossbar_read_bytes")},
-      {"l1-to-l2", "From L1 to L2", Quantity::bytes_per_s, false, rate("crossbar_write_bytes")},
-      {"l2-read-hits", "Reads that L2 held", Quantity::share, false, column("l2_read_hit_rate")},
-      {"l2-write-hits", "Writes that L2 held", Quantity::share, false, column("l2_write_hit_rate")},
-      {"l2-reads", "Read from L2", Quantity::bytes_per_s, false, rate("l2_read_bytes")},
-      {"l2-writes", "Written to L2", Quantity::bytes_per_s, false, rate("l2_write_bytes")},
-      {"dram-reads", "Read from DRAM", Quantity::bytes_per_s, false, rate("dram_read_bytes")},
-      {"dram-writes", "Written to DRAM", Quantity::bytes_per_s, false, rate("dram_write_bytes")},
+      {"l1-hits", "Hits in L1", "figures 5 to 10", Quantity::share, false, column("l1_hit_rate")},
+      {"l1-loads", "Loads through L1", "figures 5 to 10", Quantity::bytes_per_s, false,
+       rate("l1_load_bytes")},
+      {"l2-to-l1", "From L2 to L1", "", Quantity::bytes_per_s, false, rate("crossbar_read_bytes")},
+      {"l1-to-l2", "From L1 to L2", "", Quantity::bytes_per_s, false, rate("crossbar_write_bytes")},
+      {"l2-read-hits", "Reads that L2 held", "figures 5 to 10", Quantity::share, false,
+       column("l2_read_hit_rate")},
+      {"l2-write-hits", "Writes that L2 held", "figures 5 to 10", Quantity::share, false,
+       column("l2_write_hit_rate")},
+      {"l2-reads", "Read from L2", "figures 5 to 10", Quantity::bytes_per_s, false,
+       rate("l2_read_bytes")},
+      {"l2-writes", "Written to L2", "figures 5 to 10", Quantity::bytes_per_s, false,
+       rate("l2_write_bytes")},
+      {"dram-reads", "Read from DRAM", "figures 5 to 10", Quantity::bytes_per_s, false,
+       rate("dram_read_bytes")},
+      {"dram-writes", "Written to DRAM", "figures 5 to 10", Quantity::bytes_per_s, false,
+       rate("dram_write_bytes")},
   };
 }
 
@@ -117,19 +125,22 @@ std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy&
   Figure figure{
       .name = fmt::format("layerwise-{}-{}", network, view.name),
       .csv = {},
-      .grid = {.title = fmt::format("{} by layer, {}", view.title, of_what(study, *cases.front())),
-               .subtitle = view.is_relative
-                               ? fmt::format("Relative to the first convolution, forward, "
-                                             "at batch {}.",
-                                             cases.front()->batch)
-                               : "",
-               .panels = {},
-               .columns = 1,
-               .plot_height = 240}};
+      .grid = {
+          .title = fmt::format("{} by layer{}, {}", view.title,
+                               view.drawn_as.empty() ? "" : fmt::format(" ({})", view.drawn_as),
+                               of_what(study, *cases.front())),
+          .subtitle = view.is_relative ? fmt::format("Relative to the first convolution, forward, "
+                                                     "at batch {}.",
+                                                     cases.front()->batch)
+                                       : "",
+          .panels = {},
+          .columns = 1,
+          .plot_height = 240}};
   bool has_numbers = false;
   for (const bool is_backward : {false, true}) {
     chart::Chart chart{.title = is_backward ? "backward" : "forward",
                        .y = {.title = "", .quantity = view.quantity, .from_zero = true}};
+    if (view.quantity == chart::Quantity::share) chart.y.most = 1;
     chart.x.categories = shown_names(*cases.front(), names);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       chart::Bars bars{.name = fmt::format("batch {}", cases[i]->batch),
@@ -142,7 +153,8 @@ std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy&
         has_numbers = true;
         const auto at = std::find(names.begin(), names.end(), layer.layer);
         if (at != names.end())
-          bars.values[static_cast<std::size_t>(at - names.begin())] = *number / *base;
+          bars.values[static_cast<std::size_t>(at - names.begin())] =
+              view.quantity == chart::Quantity::share ? std::min(1.0, *number) : *number / *base;
         const std::string_view direction = is_backward ? "backward" : "forward";
         if (view.is_relative) {
           rows.add(network, cases[i]->batch, layer.layer, layer.paper_name, layer.op, direction,
@@ -221,7 +233,7 @@ Figure ratio_figure(const LayerwiseStudy& study, const std::string& network) {
   }
   return {.name = fmt::format("layerwise-{}-ratio", network),
           .csv = std::move(rows).take(),
-          .grid = {.title = fmt::format("Backward over forward by layer, {}",
+          .grid = {.title = fmt::format("Backward over forward by layer (figure 2d, 2e), {}",
                                         of_what(study, *cases.front())),
                    .subtitle = "",
                    .panels = {std::move(chart)},

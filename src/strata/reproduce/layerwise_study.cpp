@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace strata {
 
@@ -46,26 +47,35 @@ void add_stall_time(const Profile& profile, const ProfileRow& row, LayerSum& lay
     layer.data_waiting = layer.data_waiting.value_or(0) + *instructions * *warps * *share;
 }
 
-/// By what the row says it ran; where that is a library's number alone, by the names of the traced
-/// kernels.
-std::vector<std::string> algorithms_of_rows(const LayerwiseCase& one, const nlohmann::json& json) {
+/// Kernels of convolutions, and their algorithms: by what the row says it ran; where that is a
+/// library's number alone, by the names of the traced kernels.
+void add_kernels(const nlohmann::json& json, LayerwiseCase& one) {
   const auto text = [](const nlohmann::json& kernel, const char* key) {
     const auto found = kernel.find(key);
     return found != kernel.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   std::map<std::pair<std::string, std::string>, std::pair<double, std::string>> by_kernels;
+  std::set<std::string> convolutions;
+  for (const ProfileRow& row : one.profile.rows) {
+    if (row.op == "convolution") convolutions.insert(row.layer);
+  }
   const auto kernels = json.find("kernels");
   if (kernels != json.end() && kernels->is_array()) {
     for (const nlohmann::json& kernel : *kernels) {
       if (!kernel.is_object()) continue;
       const auto time = kernel.find("time_s");
-      std::string word = algorithm_word(class_of_kernel(text(kernel, "name")).algorithm);
-      if (word.empty() || time == kernel.end() || !time->is_number()) continue;
+      if (time == kernel.end() || !time->is_number()) continue;
+      const std::string name = text(kernel, "name");
+      if (text(kernel, "pass") == "forward" && convolutions.contains(text(kernel, "layer")))
+        one.convolution_kernel_s[name] += time->get<double>();
+      std::string word = algorithm_word(class_of_kernel(name).algorithm);
+      if (word.empty()) continue;
       auto& longest = by_kernels[{text(kernel, "layer"), text(kernel, "pass")}];
       if (time->get<double>() > longest.first) longest = {time->get<double>(), std::move(word)};
     }
   }
-  std::vector<std::string> algorithms(one.profile.rows.size());
+  std::vector<std::string>& algorithms = one.algorithms;
+  algorithms.resize(one.profile.rows.size());
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     const ProfileRow& row = one.profile.rows[i];
     if (row.op != "convolution") continue;
@@ -73,7 +83,6 @@ std::vector<std::string> algorithms_of_rows(const LayerwiseCase& one, const nloh
     const auto traced = by_kernels.find({row.layer, row.pass});
     if (algorithms[i].empty() && traced != by_kernels.end()) algorithms[i] = traced->second.second;
   }
-  return algorithms;
 }
 
 }  // namespace
@@ -94,7 +103,7 @@ LayerwiseCase read_layerwise_case(std::string_view json_text) {
     const auto by = row.find("implementation");
     one.implementations.push_back(by != row.end() && by->is_string() ? by->get<std::string>() : "");
   }
-  one.algorithms = algorithms_of_rows(one, json);
+  add_kernels(json, one);
   return one;
 }
 
@@ -203,14 +212,6 @@ std::vector<LayerSum> layers_of(const LayerwiseCase& one) {
   std::stable_sort(layers.begin(), layers.end(), [&](const LayerSum& a, const LayerSum& b) {
     return order.at(a.layer) < order.at(b.layer);
   });
-  return layers;
-}
-
-std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one) {
-  std::vector<LayerSum> layers = layers_of(one);
-  std::erase_if(layers, [](const LayerSum& layer) { return layer.op != "convolution"; });
-  const std::string first = layers.empty() ? "" : layers.front().layer;
-  std::erase_if(layers, [&](const LayerSum& layer) { return layer.layer == first; });
   return layers;
 }
 

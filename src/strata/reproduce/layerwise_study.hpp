@@ -31,6 +31,7 @@ struct LayerwiseCase {
   /// Of each row of a convolution, "implicit GEMM", "FFT", "Winograd": what its implementation
   /// names, else its longest kernel that says so; empty: nothing does.
   std::vector<std::string> algorithms;
+  std::map<std::string, double> convolution_kernel_s;  ///< by name, forward; empty: not traced
 
   /// Whether most of its convolutions were computed by Strata's own strategies and not by the
   /// vendor's library, as in the study.
@@ -85,8 +86,6 @@ struct LayerSum {
 /// Layers in the order of the network, forward and then backward of each; no updates, no loss.
 std::vector<LayerSum> layers_of(const LayerwiseCase& one);
 
-/// Both directions of all convolutions but the first, which reads the input.
-std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one);
 /// Seconds of all layers forward, and of all backward.
 std::pair<double, double> directions(const LayerwiseCase& one);
 /// What L2 reaches on the machine, where that ships.

@@ -28,9 +28,12 @@ Chart prefetch_panel(const NetworkResults& network) {
   panel.series = {
       in_color(curve("no prefetch", network.policies, against_naive(&PolicyPoint::no_prefetch)), 6,
                Stroke::dotted),
-      in_color(curve("latency-aware list (the thesis)", network.policies,
-                     against_naive(&PolicyPoint::listing_prefetch)),
+      in_color(curve("latency-aware list, its Listing 1", network.policies,
+                     against_naive(&PolicyPoint::printed_prefetch)),
                0),
+      in_color(curve("latency-aware list, its prose", network.policies,
+                     against_naive(&PolicyPoint::listing_prefetch)),
+               2),
       in_color(curve("soonest need first", network.policies,
                      against_naive(&PolicyPoint::soonest_prefetch)),
                1, Stroke::dashed)};
@@ -40,7 +43,7 @@ Chart prefetch_panel(const NetworkResults& network) {
 Chart offload_panel(const NetworkResults& network) {
   Chart panel{.x = capacity_axis(), .y = gain_axis("time against on-demand offload")};
   panel.series = {curve("look-ahead", network.policies, [](const PolicyPoint& row) {
-    return row.listing_prefetch.time_s / row.on_demand_offload.time_s - 1;
+    return row.look_ahead_offload.time_s / row.on_demand_offload.time_s - 1;
   })};
   return panel;
 }
@@ -51,9 +54,10 @@ std::string policy_rows(const Results& results, bool of_prefetch) {
       of_prefetch ? std::vector<Named>{{"none", &PolicyPoint::no_prefetch},
                                        {"next-layer", &PolicyPoint::naive_prefetch},
                                        {"listing", &PolicyPoint::listing_prefetch},
+                                       {"listing-printed", &PolicyPoint::printed_prefetch},
                                        {"soonest", &PolicyPoint::soonest_prefetch}}
                   : std::vector<Named>{{"on-demand", &PolicyPoint::on_demand_offload},
-                                       {"look-ahead", &PolicyPoint::listing_prefetch}};
+                                       {"look-ahead", &PolicyPoint::look_ahead_offload}};
   CsvRows rows(fmt::format(
       "network,capacity_bytes,flop_per_s,bytes_per_s,{},time_s,traffic_in_bytes,traffic_out_bytes",
       of_prefetch ? "prefetch" : "offload"));

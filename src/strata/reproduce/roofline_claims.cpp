@@ -29,8 +29,19 @@ double overhead_share_at(const StudySide& side, const KernelPoint& point) {
   return run_s > 0 ? side.at(point).overhead_s / run_s : 0;
 }
 
+double bytes_at(const StudySide&, const KernelPoint& point) {
+  return point.counted_bytes().value_or(static_cast<double>(point.work.bytes));
+}
+/// The paper's run time is that of the kernels; a prediction has no kernel below the limit, so that
+/// starting them may take longer.
+double run_time_at(const StudySide& side, const KernelPoint& point) {
+  return side.is_measured() ? point.work.time_s : side.run_time_s(point);
+}
+
 std::string whole_text(double value) { return fmt::format("{:.0f}", value); }
 std::string rate_text(double value) { return format_flop_per_s(value); }
+std::string bytes_text(double value) { return format_bytes(value); }
+std::string time_text(double value) { return format_time(value); }
 std::string percent_text(double value) { return fmt::format("{:.1f} %", 100 * value); }
 
 /// " (bytes counted are 1.94× the definition's at 16, 2.88× at 64)": caches and changes of layout
@@ -50,6 +61,12 @@ std::string more_bytes_text(const KernelPoint& first, const KernelPoint& last) {
 std::string changed_text(const KernelPoint& before, const KernelPoint& after) {
   if (before.implementation == after.implementation) return "";
   return fmt::format(" ({} in place of {})", after.implementation, before.implementation);
+}
+
+/// " (42 → 70 launches)".
+std::string more_launches_text(const KernelPoint& first, const KernelPoint& last) {
+  if (first.work.launches == last.work.launches) return "";
+  return fmt::format(" ({} → {} launches)", first.work.launches, last.work.launches);
 }
 
 /// What is claimed of the V100 alone; of another machine it is a number.
@@ -111,6 +128,8 @@ MaybeAnswer samples_to_leave(const StudySide& side) {
 
 const FollowedNumber followed_intensity = {intensity_at, whole_text, more_bytes_text};
 const FollowedNumber followed_rate = {rate_at, rate_text, changed_text};
+const FollowedNumber followed_bytes = {bytes_at, bytes_text, changed_text};
+const FollowedNumber followed_run_time = {run_time_at, time_text, more_launches_text};
 const FollowedNumber followed_launches = {launches_at, whole_text, changed_text};
 const FollowedNumber followed_overhead_share = {overhead_share_at, percent_text, changed_text};
 
@@ -118,12 +137,22 @@ std::string growth_text(double ratio) { return fmt::format("{:.2f}×", ratio); }
 
 std::string Trajectory::name() const { return fmt::format("{} {}", name_of(dtype), pass); }
 
-std::vector<Trajectory> StudySide::trajectories(std::string_view kernel,
-                                                std::string_view parameter) const {
+std::string Tracks::words() const {
+  std::string text;
+  for (const DType dtype : dtypes)
+    text += fmt::format("{}{}", text.empty() ? "" : " and ", name_of(dtype));
+  std::string behind;
+  for (const std::string_view pass : passes)
+    behind += fmt::format("{}{}", behind.empty() ? ", " : " and ", pass);
+  return text + behind;
+}
+
+std::vector<Trajectory> StudySide::trajectories(std::string_view kernel, std::string_view parameter,
+                                                const Tracks& tracks) const {
   const SweepResult& result = sweep(kernel, parameter);
   std::vector<Trajectory> all;
-  for (const DType dtype : {DType::fp16, DType::fp32}) {
-    for (const std::string_view pass : {"forward", "backward"}) {
+  for (const DType dtype : tracks.dtypes) {
+    for (const std::string_view pass : tracks.passes) {
       all.push_back({dtype, pass, result.sweep.parameter, result.track(dtype, pass)});
       if (all.back().points.size() != result.sweep.values.size()) return {};
     }
@@ -146,82 +175,129 @@ ClaimAnswer over_trajectories(const std::vector<Trajectory>& all, std::string sh
   return answer;
 }
 
-MaybeAnswer rises_along(const StudySide& side, std::string_view kernel, std::string_view parameter,
-                        const FollowedNumber& number) {
-  const std::vector<Trajectory> all = side.trajectories(kernel, parameter);
-  if (all.empty()) return {};
-  const double first = number.of(side, *all.front().points.front());
-  const double last = number.of(side, *all.front().points.back());
-  return over_trajectories(all, fmt::format("{} → {}", number.text(first), number.text(last)),
-                           [&](const Trajectory& trajectory) -> std::string {
-                             for (std::size_t i = 1; i < trajectory.points.size(); ++i) {
-                               const KernelPoint& before = *trajectory.points[i - 1];
-                               const KernelPoint& after = *trajectory.points[i];
-                               const double a = number.of(side, before);
-                               const double b = number.of(side, after);
-                               if (b >= a * (1 - roofline_limits::noise)) continue;
-                               return fmt::format("falls from {} to {} at {}{}", number.text(a),
-                                                  number.text(b), after.value,
-                                                  changed_text(before, after));
-                             }
-                             if (&trajectory == &all.front() && last <= first)
-                               return "does not end higher";
-                             return "";
-                           });
+namespace {
+
+std::string ends_text(const StudySide& side, const FollowedNumber& number,
+                      const Trajectory& trajectory) {
+  return fmt::format("{} → {}", number.text(number.of(side, *trajectory.points.front())),
+                     number.text(number.of(side, *trajectory.points.back())));
 }
 
-MaybeAnswer stays_along(const StudySide& side, std::string_view kernel, std::string_view parameter,
-                        const FollowedNumber& number) {
-  const std::vector<Trajectory> all = side.trajectories(kernel, parameter);
+std::string why_not_rising(const StudySide& side, const FollowedNumber& number,
+                           const Trajectory& trajectory) {
+  for (std::size_t i = 1; i < trajectory.points.size(); ++i) {
+    const KernelPoint& before = *trajectory.points[i - 1];
+    const KernelPoint& after = *trajectory.points[i];
+    const double a = number.of(side, before);
+    const double b = number.of(side, after);
+    if (b >= a * (1 - roofline_limits::noise)) continue;
+    return fmt::format("falls from {} to {} at {}{}", number.text(a), number.text(b), after.value,
+                       changed_text(before, after));
+  }
+  return "";
+}
+
+/// The largest number of a trajectory over its smallest.
+double spread_of(const StudySide& side, const FollowedNumber& number,
+                 const Trajectory& trajectory) {
+  std::vector<double> values;
+  for (const KernelPoint* point : trajectory.points) values.push_back(number.of(side, *point));
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most / *least;
+}
+
+std::string why_not(const StudySide& side, const CourseClaim& claim, const Trajectory& trajectory) {
+  const FollowedNumber& number = *claim.number;
+  if (claim.course == Course::rises) return why_not_rising(side, number, trajectory);
+  const bool does_stay = spread_of(side, number, trajectory) <= 1 + roofline_limits::constant;
+  if (does_stay == (claim.course == Course::stays)) return "";
+  return fmt::format("{} {}{}", does_stay ? "stays at" : "goes",
+                     ends_text(side, number, trajectory),
+                     number.cause(*trajectory.points.front(), *trajectory.points.back()));
+}
+
+MaybeAnswer along(const StudySide& side, const CourseClaim& claim) {
+  const std::vector<Trajectory> all =
+      side.trajectories(claim.kernel, claim.parameter, claim.tracks);
   if (all.empty()) return {};
-  const auto text_of = [&](const Trajectory& trajectory) {
-    return fmt::format("{} → {}", number.text(number.of(side, *trajectory.points.front())),
-                       number.text(number.of(side, *trajectory.points.back())));
-  };
+  const Trajectory& shown = all.front();
   return over_trajectories(
-      all, text_of(all.front()), [&](const Trajectory& trajectory) -> std::string {
-        std::vector<double> values;
-        for (const KernelPoint* point : trajectory.points)
-          values.push_back(number.of(side, *point));
-        const auto [least, most] = std::minmax_element(values.begin(), values.end());
-        if (*most <= *least * (1 + roofline_limits::constant)) return "";
-        return fmt::format("goes {}{}", text_of(trajectory),
-                           number.cause(*trajectory.points.front(), *trajectory.points.back()));
+      all, ends_text(side, *claim.number, shown), [&](const Trajectory& trajectory) -> std::string {
+        const std::string why = why_not(side, claim, trajectory);
+        if (!why.empty() || claim.course != Course::rises || &trajectory != &shown) return why;
+        const bool is_higher = claim.number->of(side, *shown.points.back()) >
+                               claim.number->of(side, *shown.points.front());
+        return is_higher ? "" : "does not end higher";
       });
+}
+
+struct CourseWords {
+  std::string_view printed;
+  std::string_view rule;
+};
+CourseWords words_of(Course course) {
+  switch (course) {
+    case Course::rises: return {"rises", "it rises from point to point, but for 2 % of noise,"};
+    case Course::stays: return {"constant", "the largest is at most 10 % above the smallest"};
+    case Course::changes: break;
+  }
+  return {"not constant", "the largest is more than 10 % above the smallest"};
+}
+
+}  // namespace
+
+RooflineClaim claim_of(const CourseClaim& course) {
+  const auto [printed, rule] = words_of(course.course);
+  return {.about = std::string(course.about),
+          .kernel = course.kernel,
+          .what = std::string(course.what),
+          .printed = std::string(printed),
+          .sentence = std::string(course.sentence),
+          .rule = fmt::format("holds where {} along {}", rule, course.tracks.words()),
+          .ask = [course](const StudySide& side) { return along(side, course); }};
 }
 
 MaybeAnswer zero_flop_launches(const StudySide& side, std::string_view kernel) {
   const auto track = side.track(kernel, "batch", DType::fp16);
   if (track.empty()) return {};
   const Work work = track.front()->drawn_work();
-  return {{fmt::format("{} of {}", work.zero_flop_launches, work.launches)}};
+  ClaimAnswer answer{.found = fmt::format("{} of {}", work.zero_flop_launches, work.launches)};
+  if (side.is_measured()) answer.holds = work.zero_flop_launches > 0;
+  answer.why = "every launch does arithmetic";
+  return answer;
 }
 
 std::vector<RooflineClaim> machine_claims() {
-  return {{.about = "machine",
-           .kernel = "v100",
-           .what = "balance of tensor peak and bandwidth, FLOP/byte",
-           .printed = "129.68",
-           .rule = "as printed",
-           .ask = of_the_machine(tensor_balance)},
-          {.about = "machine",
-           .kernel = "v100",
-           .what = "tensor peak: 80 SM × 8 × 1.312 GHz × 4³ × 2",
-           .printed = "107.479 TFLOP/s",
-           .rule = "as printed",
-           .ask = of_the_machine(tensor_peak_of)},
-          {.about = "machine",
-           .kernel = "v100",
-           .what = "FLOP with which one launch leaves the overhead box",
-           .printed = "0.445 GFLOP",
-           .rule = "as printed, with the paper's 1.06e14 FLOP/s",
-           .ask = of_the_machine(box_of)},
-          {.about = "machine",
-           .kernel = "lstm",
-           .what = "samples with which one launch leaves the overhead box (fp16 forward)",
-           .printed = "3000",
-           .rule = "within 20 %",
-           .ask = of_the_machine(samples_to_leave)}};
+  return {
+      {.about = "machine",
+       .kernel = "v100",
+       .what = "balance of tensor peak and bandwidth, FLOP/byte",
+       .printed = "129.68",
+       .sentence = "Tensor peak over measured bandwidth is 129.68 FLOP/byte (ceilings of the V100)",
+       .rule = "holds where both round to it",
+       .ask = of_the_machine(tensor_balance)},
+      {.about = "machine",
+       .kernel = "v100",
+       .what = "tensor peak: 80 SM × 8 × 1.312 GHz × 4³ × 2",
+       .printed = "107.479 TFLOP/s",
+       .sentence = "The tensor units peak at 107.479 TFLOP/s (ceilings of the V100)",
+       .rule = "holds where units × FLOP per clock × clock is the machine's peak",
+       .ask = of_the_machine(tensor_peak_of)},
+      {.about = "machine",
+       .kernel = "v100",
+       .what = "FLOP with which one launch leaves the overhead box",
+       .printed = "0.445 GFLOP",
+       .sentence = "At 4.2 µs per launch and 1.06e14 FLOP/s a launch needs 0.445 GFLOP to leave "
+                   "the overhead box (LSTM, launch overhead)",
+       .rule = "holds where it rounds to it, with the paper's 1.06e14 FLOP/s",
+       .ask = of_the_machine(box_of)},
+      {.about = "machine",
+       .kernel = "lstm",
+       .what = "samples with which one launch leaves the overhead box (fp16 forward)",
+       .printed = "3000",
+       .sentence = "A batch of about 3000 would leave the overhead box (LSTM, launch overhead)",
+       .rule = "holds within 20 %",
+       .ask = of_the_machine(samples_to_leave)}};
 }
 
 }  // namespace strata

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/roofline_picture.hpp"
+#include "strata/reproduce/compared_frameworks.hpp"
 #include "strata/reproduce/csv_rows.hpp"
 #include "strata/reproduce/roofline_study.hpp"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace strata {
@@ -102,11 +104,28 @@ void fill_figure(Figure& figure, const SidesOfStudy& sides, const KernelSweep& s
   figure.csv = std::move(rows).take();
 }
 
+/// The paper's figure of a sweep: "Figure 9: "; it has none of features and hidden size.
+std::string figure_of(const KernelSweep& sweep) {
+  struct NumberedSweep {
+    std::string_view kernel;
+    std::string_view parameter;
+    int figure;
+  };
+  constexpr NumberedSweep numbered[] = {{"conv2d", "batch", 3},  {"conv2d", "filters", 4},
+                                        {"conv2d", "kernel", 5}, {"conv2d", "stride", 7},
+                                        {"lstm", "batch", 9},    {"lstm", "sequence", 10}};
+  for (const NumberedSweep& one : numbered) {
+    if (one.kernel == sweep.kernel && one.parameter == sweep.parameter)
+      return fmt::format("Figure {}: ", one.figure);
+  }
+  return "";
+}
+
 Figure sweep_figure(const SidesOfStudy& sides, const KernelSweep& sweep) {
   Figure figure{.name = fmt::format("roofline-{}-{}", sweep.kernel, sweep.parameter),
                 .csv = {},
-                .grid = {.title = fmt::format("{} over {}", kernel_title(sweep.kernel),
-                                              parameter_title(sweep)),
+                .grid = {.title = fmt::format("{}{} over {}", figure_of(sweep),
+                                              kernel_title(sweep.kernel), parameter_title(sweep)),
                          .subtitle = "Closed: FLOP and bytes, as counted where "
                                      "a device did. Open: the run time × tensor peak "
                                      "and × bandwidth; apart by the distance from the roof. Grey: "
@@ -139,16 +158,58 @@ Figure classic_figure(const SidesOfStudy& sides, const ClassicSweep& classic) {
   return figure;
 }
 
-/// Run time at 256 filters in fp16, and what it is made of at the roofs.
-Figure bars_figure(const SidesOfStudy& sides) {
+/// Bars of run time, and of what it is made of at the roofs.
+class BarsPanel {
+ public:
+  explicit BarsPanel(std::string title)
+      : chart_{.title = std::move(title),
+               .y = {.title = "time", .quantity = chart::Quantity::seconds}} {
+    chart_.bars = {{.name = "run time of the kernels", .values = {}, .color = 0},
+                   {.name = "FLOP / peak", .values = {}, .color = 1},
+                   {.name = "bytes / bandwidth", .values = {}, .color = 2},
+                   {.name = "launches × latency", .values = {}, .color = 3}};
+  }
+
+  void add(std::string name, double time_s, const RooflinePoint& at) {
+    chart_.x.categories.push_back(std::move(name));
+    const double values[] = {time_s, at.compute_roof_s, at.memory_roof_s, at.overhead_s};
+    for (std::size_t i = 0; i < chart_.bars.size(); ++i) chart_.bars[i].values.push_back(values[i]);
+  }
+  bool is_empty() const { return chart_.x.categories.empty(); }
+  chart::Chart take() && { return std::move(chart_); }
+
+ private:
+  chart::Chart chart_;
+};
+
+/// Frameworks at the kernel's own filters, where they were captured: the paper's are at 256.
+std::optional<chart::Chart> frameworks_panel(const RooflineStudy& own,
+                                             const CaptureStudy& frameworks, CsvRows& rows) {
+  constexpr std::int64_t captured_filters = 64, captured_batch = 16;
+  const Roofs roofs = roofs_of_study(own);
+  BarsPanel panel(fmt::format("{}, frameworks at {} filters, batch {}", own.title, captured_filters,
+                              captured_batch));
+  for (const FrameworkTrack& track : framework_tracks(frameworks, &own)) {
+    if (track.kernel != "conv2d" || track.dtype != DType::fp16) continue;
+    for (std::size_t i = 0; i < track.batches.size(); ++i) {
+      if (track.batches[i] != captured_batch) continue;
+      const RooflinePoint at = place(track.works[i], roofs);
+      panel.add(fmt::format("{}, {}", track.part, track.framework), track.works[i].time_s, at);
+      rows.add(track.part, captured_filters, name_of(track.dtype), track.works[i].time_s,
+               at.compute_roof_s, at.memory_roof_s, at.overhead_s, name_of(own.evidence),
+               own.machine.name, track.framework);
+    }
+  }
+  if (panel.is_empty()) return std::nullopt;
+  return std::move(panel).take();
+}
+
+/// Run time at 256 filters in fp16.
+Figure bars_figure(const SidesOfStudy& sides, const CaptureStudy* frameworks) {
   CsvRows rows(
       "pass,filters,dtype,time_s,compute_roof_time_s,memory_roof_time_s,overhead_s,evidence,"
-      "machine");
-  chart::Chart chart{.title = "", .y = {.title = "time", .quantity = chart::Quantity::seconds}};
-  chart.bars = {{.name = "run time of the kernels", .values = {}, .color = 0},
-                {.name = "FLOP / peak", .values = {}, .color = 1},
-                {.name = "bytes / bandwidth", .values = {}, .color = 2},
-                {.name = "launches × latency", .values = {}, .color = 3}};
+      "machine,framework");
+  BarsPanel panel("256 filters");
   std::string who;
   for (const RooflineStudy* study : sides) {
     const SweepResult& result = study->sweep("conv2d", "filters");
@@ -158,15 +219,20 @@ Figure bars_figure(const SidesOfStudy& sides) {
       for (const KernelPoint* point : result.track(DType::fp16, pass)) {
         if (point->value != bar_filters) continue;
         const auto [work, at] = placed(*study, roofs, *point);
-        chart.x.categories.push_back(sides.size() == 1 ? std::string(pass)
-                                                       : fmt::format("{}, {}", pass, study->title));
-        const double values[] = {work.time_s, at.compute_roof_s, at.memory_roof_s, at.overhead_s};
-        for (std::size_t i = 0; i < chart.bars.size(); ++i)
-          chart.bars[i].values.push_back(values[i]);
-        rows.add(pass, point->value, name_of(point->dtype), values[0], values[1], values[2],
-                 values[3], name_of(study->evidence), study->machine.name);
+        const bool is_measured = study->evidence == Evidence::measured;
+        panel.add(fmt::format("{}, {}{}", pass, study->title, is_measured ? ", Strata" : ""),
+                  work.time_s, at);
+        rows.add(pass, point->value, name_of(point->dtype), work.time_s, at.compute_roof_s,
+                 at.memory_roof_s, at.overhead_s, name_of(study->evidence), study->machine.name,
+                 is_measured ? "strata" : "");
       }
     }
+  }
+  std::vector<chart::Chart> panels;
+  panels.push_back(std::move(panel).take());
+  if (frameworks != nullptr && sides.size() > 1) {
+    if (auto captured = frameworks_panel(*sides.back(), *frameworks, rows))
+      panels.push_back(std::move(*captured));
   }
   return {.name = "roofline-figure-1-conv2d-256-filters",
           .csv = std::move(rows).take(),
@@ -175,18 +241,18 @@ Figure bars_figure(const SidesOfStudy& sides) {
                        "{}. The paper's bars are of PyTorch and TensorFlow, measured; those of a "
                        "prediction are the limit that peak and bandwidth set.",
                        who),
-                   .panels = {std::move(chart)},
+                   .panels = std::move(panels),
                    .columns = 1,
                    .plot_height = 260}};
 }
 
 }  // namespace
 
-std::vector<Figure> roofline_figures(const RooflineStudy& predicted,
-                                     const RooflineStudy* measured) {
+std::vector<Figure> roofline_figures(const RooflineStudy& predicted, const RooflineStudy* measured,
+                                     const CaptureStudy* frameworks) {
   SidesOfStudy sides = {&predicted};
   if (measured != nullptr) sides.push_back(measured);
-  std::vector<Figure> figures = {bars_figure(sides)};
+  std::vector<Figure> figures = {bars_figure(sides, frameworks)};
   for (const SweepResult& result : predicted.sweeps)
     figures.push_back(sweep_figure(sides, result.sweep));
   for (const ClassicSweep& classic : classic_sweeps)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/reproduce/compared_frameworks.hpp"
+#include "strata/reproduce/claim_counts.hpp"
 #include "strata/reproduce/roofline_claims.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view not_measured =
-    "needs the hardware counters of a framework's run: not yet measured";
+constexpr std::string_view not_counted = "needs a device's hardware counters: not yet measured";
 
 /// "; predicted: weights are read once; measured: caches hold the rest".
 std::string causes(const MaybeAnswer& found, const MaybeAnswer& seen) {
@@ -38,10 +37,11 @@ Finding finding_of(const RooflineClaim& claim, const StudySide& predicted,
                   .found = found ? found->found : "not predicted",
                   .is_printed = found && found->holds,
                   .holds = found && found->holds.value_or(true),
-                  .note = claim.rule};
+                  .note = claim.rule,
+                  .sentence = claim.sentence};
   if (!measured) {
     finding.note += causes(found, std::nullopt);
-    if (claim.about == "counters") finding.note += fmt::format("; {}", not_measured);
+    if (claim.about == "counters") finding.note += fmt::format("; {}", not_counted);
     return finding;
   }
   const MaybeAnswer seen = claim.ask(*measured);
@@ -84,9 +84,10 @@ std::vector<Finding> roofline_findings(const RooflineStudy& predicted,
                         .holds = true,
                         .note = "not yet measured: no measured sweeps are at hand"});
   } else if (frameworks != nullptr) {
-    for (Finding& one : framework_claims(*frameworks, *measured))
+    for (Finding& one : frameworks_of_the_paper(*frameworks, *measured))
       findings.push_back(as_measured(std::move(one)));
   }
+  group_by_sentence(findings);
   return findings;
 }
 

@@ -129,55 +129,74 @@ MaybeAnswer forward_launches(const StudySide& side) {
   return {{format_exact(track.front()->work.launches)}};
 }
 
-RooflineClaim lstm_claim(std::string about, std::string what, std::string printed, std::string rule,
-                         std::function<MaybeAnswer(const StudySide&)> ask) {
-  return {std::move(about), lstm,          std::move(what), std::move(printed),
-          std::move(rule),  std::move(ask)};
+RooflineClaim launch_bound_claim(std::string_view parameter) {
+  return {.about = "overhead",
+          .kernel = lstm,
+          .what = fmt::format("launch-bound whatever the {}", parameter),
+          .printed = "always",
+          .sentence = fmt::format("Launch overhead bounds every point (LSTM over {}, figure {})",
+                                  parameter, parameter == "batch" ? 9 : 10),
+          .rule = "holds where the kernels of every point take no longer than launches × latency",
+          .ask = [parameter](const StudySide& side) { return launch_bound(side, parameter); }};
 }
 
-void add_sequence_claims(std::vector<RooflineClaim>& claims) {
-  claims.push_back(
-      lstm_claim("sequence", "run time grows as the sequence, 16 → 128 (fp16 forward)", "8.00×",
-                 "within 10 %; launches × latency where the kernels take less", run_time_grows));
-  claims.push_back(lstm_claim("sequence", "and so do the launches, which bound it", "8.00×",
-                              "within 10 %", launches_grow));
-  claims.push_back(
-      lstm_claim("sequence", "at constant FLOP per byte", "1.00×", "within 10 %", intensity_stays));
+constexpr std::string_view longer_sequence =
+    "Run time and launches grow in proportion to the sequence, at constant arithmetic intensity "
+    "(LSTM "
+    "over sequence, figure 10)";
+constexpr std::string_view constant_time = "The run time is constant (LSTM over batch, figure 9)";
+constexpr std::string_view constant_launches =
+    "The number of launches is constant in all three cases (LSTM over batch, features and hidden "
+    "size)";
+
+const CourseClaim lstm_courses[] = {
+    {"batch", lstm, "batch", "run time does not depend on the batch (16 → 128, fp16 forward)",
+     constant_time, &followed_run_time},
+    {"batch", lstm, "batch", "launches do not depend on the batch", constant_launches,
+     &followed_launches},
+    {"features", lstm, "features", "launches do not depend on the number of features",
+     constant_launches, &followed_launches},
+    {"hidden", lstm, "hidden", "launches do not depend on the hidden size", constant_launches,
+     &followed_launches}};
+
+std::vector<RooflineClaim> overhead_claims() {
+  return {
+      launch_bound_claim("batch"),
+      launch_bound_claim("sequence"),
+      {.about = "overhead",
+       .kernel = lstm,
+       .what = "launches of a forward pass (the paper: 36 in PyTorch, 243 to 277 in others)",
+       .printed = "",
+       .sentence = "",
+       .rule = "predicted one per step: a product and nine point-wise operations per time step; "
+               "with those fused it would be 32 of PyTorch's 16 + 16 + 2 + 2",
+       .ask = forward_launches},
+      {.about = "overhead",
+       .kernel = lstm,
+       .what = "launches without FLOP, zero AI (forward)",
+       .printed = "2 of PyTorch's 36",
+       .sentence = "Of PyTorch's 36 launches 2 do no FLOP (LSTM, launch overhead)",
+       .rule = "holds where the device counted such a launch, of Strata's own kernels",
+       .ask = [](const StudySide& side) { return zero_flop_launches(side, lstm); }}};
+}
+
+std::vector<RooflineClaim> sequence_claims() {
+  const std::string sentence(longer_sequence);
+  return {{"sequence", lstm, "run time grows as the sequence, 16 → 128 (fp16 forward)", "8.00×",
+           sentence, "holds within 10 %; launches × latency where the kernels take less",
+           run_time_grows},
+          {"sequence", lstm, "and so do the launches, which bound it", "8.00×", sentence,
+           "holds within 10 %", launches_grow},
+          {"sequence", lstm, "at constant FLOP per byte", "1.00×", sentence, "holds within 10 %",
+           intensity_stays}};
 }
 
 }  // namespace
 
 std::vector<RooflineClaim> lstm_claims() {
-  std::vector<RooflineClaim> claims;
-  for (const std::string_view parameter : {"batch", "sequence"}) {
-    claims.push_back(
-        lstm_claim("overhead", fmt::format("launch-bound whatever the {}", parameter), "always",
-                   "holds where the kernels of every point take no longer than launches × latency",
-                   [parameter](const StudySide& side) { return launch_bound(side, parameter); }));
-  }
-  claims.push_back(lstm_claim(
-      "overhead", "launches of a forward pass", "36 PyTorch, 243–277 others",
-      "no verdict, as the paper's are of frameworks; predicted one per step: a product and nine "
-      "point-wise operations per time step; with those fused it would be 32 of PyTorch's "
-      "16 + 16 + 2 + 2",
-      forward_launches));
-  claims.push_back(
-      lstm_claim("overhead", "launches without FLOP, zero AI (forward)", "2 of PyTorch's 36",
-                 "no verdict, as the paper's are of frameworks",
-                 [](const StudySide& side) { return zero_flop_launches(side, lstm); }));
-  add_sequence_claims(claims);
-  for (const std::string_view parameter : {"features", "hidden"}) {
-    claims.push_back(lstm_claim(
-        std::string(parameter),
-        fmt::format("launches do not depend on the {}",
-                    parameter == "hidden" ? "hidden size" : "number of features"),
-        "constant",
-        "holds where the most are at most 10 % above the fewest along fp16 and fp32, forward and "
-        "backward",
-        [parameter](const StudySide& side) {
-          return stays_along(side, lstm, parameter, followed_launches);
-        }));
-  }
+  std::vector<RooflineClaim> claims = overhead_claims();
+  for (RooflineClaim& claim : sequence_claims()) claims.push_back(std::move(claim));
+  for (const CourseClaim& course : lstm_courses) claims.push_back(claim_of(course));
   return claims;
 }
 

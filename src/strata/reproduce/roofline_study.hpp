@@ -102,10 +102,12 @@ std::vector<Finding> roofline_findings(const RooflineStudy& predicted,
                                        const RooflineStudy* measured = nullptr,
                                        const CaptureStudy* frameworks = nullptr);
 
-/// Figure 1 (run time at 256 filters in fp16), one figure per sweep in the combined plane, and the
-/// classic rooflines of figures 6 (kernel size) and 8 (stride).
+/// Figure 1 (run time at 256 filters in fp16; of frameworks at the filters at which they were
+/// captured), one figure per sweep in the combined plane, and the classic rooflines of figures 6
+/// (kernel size) and 8 (stride).
 std::vector<Figure> roofline_figures(const RooflineStudy& predicted,
-                                     const RooflineStudy* measured = nullptr);
+                                     const RooflineStudy* measured = nullptr,
+                                     const CaptureStudy* frameworks = nullptr);
 
 /// The network of a sweep at one value.
 struct SweepNetwork {

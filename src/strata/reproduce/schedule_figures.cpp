@@ -20,7 +20,8 @@ PredictOptions example_options(Prefetch prefetch, Offload offload) {
   return {.policy = Policy::thesis, .prefetch = prefetch, .offload = offload};
 }
 
-chart::Band block(double start_s, double end_s, double lane, std::string label,
+/// `name` stands on it, `label` shows when it is pointed at.
+chart::Band block(double start_s, double end_s, double lane, std::string name, std::string label,
                   chart::Color color) {
   return {.x_from = start_s,
           .x_to = end_s,
@@ -28,7 +29,8 @@ chart::Band block(double start_s, double end_s, double lane, std::string label,
           .y_to = lane + 0.9,
           .label = std::move(label),
           .color = color,
-          .is_solid = true};
+          .is_solid = true,
+          .name = std::move(name)};
 }
 
 std::string_view transfer_name(TransferKind kind) {
@@ -52,14 +54,17 @@ chart::Chart schedule_panel(const NamedSchedule& schedule, const Prediction& pre
     const StepResult& result = prediction.steps[step];
     const std::string what = thesis_example_name(step);
     const double end_s = result.start_s + result.compute_s;
-    panel.bands.push_back(block(result.start_s, end_s - gap_s, 1, what, 0));
+    panel.bands.push_back(
+        block(result.start_s, end_s - gap_s, 1, thesis_example_layer(step), what, 0));
     rows.add("example", schedule.name, "arithmetic", what, result.start_s, end_s);
   }
   for (const Transfer& transfer : prediction.transfers) {
-    const std::string what =
-        fmt::format("{} for {}", transfer_name(transfer.kind), thesis_example_name(transfer.step));
+    const std::string name = thesis_example_name_of_value(transfer.value);
+    const std::string what = fmt::format("{} {} for {}", transfer_name(transfer.kind), name,
+                                         thesis_example_name(transfer.step));
     const bool is_out = transfer.kind == TransferKind::write_back;
-    panel.bands.push_back(block(transfer.start_s, transfer.end_s - gap_s, 0, what, is_out ? 1 : 2));
+    panel.bands.push_back(
+        block(transfer.start_s, transfer.end_s - gap_s, 0, name, what, is_out ? 1 : 2));
     rows.add("example", schedule.name, "transfers", what, transfer.start_s, transfer.end_s);
   }
   panel.band_keys = {{.name = "arithmetic", .shade = {}, .color = 0},
@@ -96,15 +101,17 @@ Figure schedule_figure(std::string name, std::string title,
 }  // namespace
 
 std::vector<Figure> schedule_figures() {
-  return {schedule_figure(
-              "figure-4.1-prefetch", "Figure 4.1: naive and latency-aware prefetch of one example",
-              {{"naive: the next layer's data",
-                example_options(Prefetch::next_layer, Offload::look_ahead)},
-               {"latency-aware list", example_options(Prefetch::listing, Offload::look_ahead)}}),
-          schedule_figure(
-              "figure-4.2-offload", "Figure 4.2: on-demand and look-ahead offload of one example",
-              {{"on demand", example_options(Prefetch::listing, Offload::on_demand)},
-               {"look-ahead", example_options(Prefetch::listing, Offload::look_ahead)}})};
+  return {
+      schedule_figure("figure-4.1-prefetch",
+                      "Figure 4.1: naive and latency-aware prefetch of one example",
+                      {{"(a) naive: the next layer's data",
+                        example_options(Prefetch::next_layer, Offload::look_ahead)},
+                       {"(b) latency-aware list",
+                        example_options(Prefetch::listing_printed, Offload::look_ahead)}}),
+      schedule_figure(
+          "figure-4.2-offload", "Figure 4.2: on-demand and look-ahead offload of one example",
+          {{"(a) on demand", example_options(Prefetch::listing_printed, Offload::on_demand)},
+           {"(b) look-ahead", example_options(Prefetch::listing_printed, Offload::look_ahead)}})};
 }
 
 }  // namespace strata

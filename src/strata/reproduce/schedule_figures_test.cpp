@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace strata {
 namespace {
 
@@ -14,9 +16,9 @@ double example_s(Prefetch prefetch, Offload offload) {
 }
 
 TEST(ScheduleFigures, the_example_shows_what_both_policies_gain) {
-  const double thesis_s = example_s(Prefetch::listing, Offload::look_ahead);
+  const double thesis_s = example_s(Prefetch::listing_printed, Offload::look_ahead);
   EXPECT_LT(thesis_s, example_s(Prefetch::next_layer, Offload::look_ahead));
-  EXPECT_LT(thesis_s, example_s(Prefetch::listing, Offload::on_demand));
+  EXPECT_LT(thesis_s, example_s(Prefetch::listing_printed, Offload::on_demand));
 }
 
 TEST(ScheduleFigures, every_step_and_every_transfer_of_a_schedule_is_drawn) {
@@ -26,6 +28,28 @@ TEST(ScheduleFigures, every_step_and_every_transfer_of_a_schedule_is_drawn) {
     EXPECT_TRUE(figure.csv.starts_with("network,policy,lane,what,start_s,end_s\n"));
     for (const chart::Chart& panel : figure.grid.panels)
       EXPECT_GT(panel.bands.size(), program.steps.size() + 8) << panel.title;
+  }
+}
+
+// Weights are W1 to W4, what layers read X1 to X4.
+TEST(ScheduleFigures, blocks_have_names) {
+  EXPECT_EQ(thesis_example_name(2), "Layer 3");
+  EXPECT_EQ(thesis_example_name(4), "Layer 4 backward");
+  const Program program = thesis_example();
+  for (StepId step = 0; step < 4; ++step) {
+    const std::string number = std::to_string(step + 1);
+    EXPECT_EQ(thesis_example_name_of_value(program.uses_of(step)[0].value), "X" + number);
+    EXPECT_EQ(thesis_example_name_of_value(program.uses_of(step)[1].value), "W" + number);
+    const auto backward = program.uses_of(7 - step);
+    EXPECT_EQ(thesis_example_name_of_value(backward[3].value), "dW" + number);
+    if (step > 0) {
+      EXPECT_EQ(thesis_example_name_of_value(backward[4].value), "dX" + number);
+    }
+  }
+  for (const Figure& figure : schedule_figures()) {
+    const std::string svg = chart::to_svg(figure.grid);
+    for (const char* name : {">X1<", ">W1<", ">W4<", ">Layer 1<", ">Layer 4<"})
+      EXPECT_NE(svg.find(name), svg.npos) << figure.name << " " << name;
   }
 }
 

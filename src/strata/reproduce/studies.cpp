@@ -60,10 +60,7 @@ StudyResult run_analytical_study(const StudyRequest& request) {
       .basis = "predicted for its chip of 13.45 TFLOP/s and 616 GB/s",
       .place = "network",
       .rule = "by the rule in each row's note; a MB of the thesis is 2^20 bytes, a MiB",
-      .findings = reproduce_analytical(study_progress(request, "observations")),
-      .notes =
-          "transformer_thesis and gnmt_thesis are inferred: the thesis does not list their "
-          "layers (strata show transformer_thesis)\n"};
+      .findings = reproduce_analytical(study_progress(request, "observations"))};
   if (request.wants_figures)
     result.figures = analytical_figures(thesis_results({}, study_progress(request, "figures")));
   return result;

@@ -80,10 +80,22 @@ Hardware thesis_example_hardware() {
           .other_flop_per_s = 1e3};
 }
 
+std::string thesis_example_layer(StepId step) {
+  return fmt::format("Layer {}", step < example_layers ? step + 1 : 2 * example_layers - step);
+}
+
 std::string thesis_example_name(StepId step) {
-  const bool is_forward = step < example_layers;
-  return fmt::format("{} {}", is_forward ? "forward" : "backward",
-                     is_forward ? step + 1 : 2 * example_layers - step);
+  return thesis_example_layer(step) + (step < example_layers ? "" : " backward");
+}
+
+// In the order in which they are made: weights, maps, then per layer from the last the gradients of
+// its weight and of what it reads.
+std::string thesis_example_name_of_value(ValueId value) {
+  constexpr std::size_t maps = example_layers + 1;
+  if (value < example_layers) return fmt::format("W{}", value + 1);
+  if (value < example_layers + maps) return fmt::format("X{}", value - example_layers + 1);
+  const std::size_t gradient = value - example_layers - maps;
+  return fmt::format("d{}{}", gradient % 2 == 0 ? "W" : "X", example_layers - gradient / 2);
 }
 
 }  // namespace strata

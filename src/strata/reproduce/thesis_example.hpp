@@ -12,7 +12,11 @@ namespace strata {
 
 Program thesis_example();
 Hardware thesis_example_hardware();
-/// "forward 3": of a step of the example.
+/// "Layer 3": of a step of the example.
+std::string thesis_example_layer(StepId step);
+/// The same with its direction: "Layer 3", "Layer 3 backward".
 std::string thesis_example_name(StepId step);
+/// "W3", "X1", "dW3", "dX4": of a value of the example. X is what a layer reads.
+std::string thesis_example_name_of_value(ValueId value);
 
 }  // namespace strata

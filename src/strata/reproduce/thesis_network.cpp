@@ -25,7 +25,8 @@ Hardware ThesisPoint::hardware() const {
 
 PredictOptions ThesisPoint::options() const {
   PredictOptions options = thesis_prediction();
-  options.prefetch = prefetch;
+  if (prefetch) options.prefetch = prefetch;
+  if (channel) options.channel = *channel;
   options.offload = offload;
   if (may_slice) options.strict_minimum = false;
   return options;

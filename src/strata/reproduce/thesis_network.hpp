@@ -17,22 +17,26 @@ inline constexpr double thesis_flop_per_s = 13.45e12;
 inline constexpr double faster_flop_per_s = 23.04e12;  // Radeon 6900 XT
 inline constexpr int thesis_time_steps = 50;           // of a sentence, source and target alike
 
-/// The networks of the thesis: what `strata predict` calls them, and what people do.
+/// The networks of the thesis: what `strata predict` calls them, and what people do. It took two
+/// from Keras; of the others it does not list the layers, and these had to be inferred.
 struct NamedNetwork {
   std::string_view model;
   std::string_view title;
+  bool is_inferred = false;
 };
-inline constexpr NamedNetwork thesis_networks[] = {{"resnet50_keras:padding=fused", "ResNet-50"},
-                                                   {"mobilenet_v2_keras", "MobileNet v2"},
-                                                   {"transformer_thesis", "Transformer"},
-                                                   {"gnmt_thesis", "GNMT"}};
+inline constexpr NamedNetwork thesis_networks[] = {
+    {"resnet50_keras", "ResNet-50"},
+    {"mobilenet_v2_keras", "MobileNet v2"},
+    {"transformer_thesis", "Transformer (inferred)", true},
+    {"gnmt_thesis", "GNMT (inferred)", true}};
 
 /// A point at which the thesis predicts.
 struct ThesisPoint {
   std::int64_t capacity_mib = 24;
   double flop_per_s = thesis_flop_per_s;
   double bytes_per_s = thesis_bytes_per_s;
-  std::optional<Prefetch> prefetch = {};  ///< absent: the thesis's own list
+  std::optional<Prefetch> prefetch = {};     ///< absent: the preset's
+  std::optional<ChannelOrder> channel = {};  ///< the same
   Offload offload = Offload::look_ahead;
   bool may_slice = false;  ///< weights that do not fit are cut instead of refused
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/thesis_rows.hpp"
 
+#include "strata/reproduce/claim_counts.hpp"
+
 #include <gtest/gtest.h>
 
 namespace strata {
@@ -35,8 +37,9 @@ TEST(ThesisRows, a_range_is_not_rounded) {
 }
 
 TEST(ThesisRows, sizes_and_orders) {
-  EXPECT_TRUE(same_bytes(98 << 20, 98 << 20).holds);
-  EXPECT_FALSE(same_bytes(6 << 20, 3 << 20).holds);
+  EXPECT_TRUE(rounds_to(98, 98 << 20).holds);
+  EXPECT_TRUE(rounds_to(6, 14 * 14 * 256 * 32 * 4).holds);  // 6.125 MiB
+  EXPECT_FALSE(rounds_to(6, 7 * 7 * 512 * 32 * 4).holds);
   EXPECT_TRUE(same_order(1e5, 1.08e5).holds);
   EXPECT_TRUE(same_order(1e5, 0.4e5).holds);
   EXPECT_FALSE(same_order(1e5, 0.2e5).holds);
@@ -56,6 +59,29 @@ TEST(ThesisRows, a_note_is_the_rule_and_why_it_fails) {
   EXPECT_EQ(all[1].note, "as published");
   EXPECT_TRUE(all[2].holds);
   EXPECT_EQ(all[2].note, "rule: within 0.05×");
+}
+
+TEST(ThesisRows, networks_that_the_thesis_gives_come_first_and_others_stand_apart) {
+  ThesisRows rows;
+  rows.beside({std::string(readings_observation), "resnet50_keras", "time", "", "1"}, "");
+  rows.add({"1", "gnmt_thesis", "time", "1.00×", "2.00×", "", "s (observation 1)"},
+           within_factor(1, 2));
+  rows.add({"8", "resnet50_keras", "time", "1.00×", "1.00×", "", "t (observation 8)"},
+           within_factor(1, 1));
+  rows.add({"2", "resnet50_keras", "time", "1.00×", "1.00×", "", "u (observation 2)"},
+           within_factor(1, 1));
+  const std::vector<Finding> all = std::move(rows).sorted();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].observation, "2");
+  EXPECT_EQ(all[1].observation, "8");
+  EXPECT_EQ(all[2].network, "gnmt_thesis");
+  EXPECT_EQ(all[3].observation, readings_observation);
+  const std::vector<ClaimCounts> counts = claim_counts(all);
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_EQ(counts[0].rows.held, 2U);
+  EXPECT_EQ(counts[0].rows.statements(), 2U);
+  EXPECT_EQ(counts[1].apart, inferred_networks);
+  EXPECT_EQ(counts[1].rows.not_held, 1U);
 }
 
 }  // namespace

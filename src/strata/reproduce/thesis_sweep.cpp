@@ -61,7 +61,9 @@ PolicyPoint policy_point(const ThesisNetwork& network, std::int64_t mb) {
           .no_prefetch = prefetched(Prefetch::none),
           .naive_prefetch = prefetched(Prefetch::next_layer),
           .listing_prefetch = prefetched(Prefetch::listing),
+          .printed_prefetch = prefetched(Prefetch::listing_printed),
           .soonest_prefetch = prefetched(Prefetch::soonest),
+          .look_ahead_offload = with(network, decision, {.capacity_mib = mb}),
           .on_demand_offload =
               totals_of(network.at({.capacity_mib = mb, .offload = Offload::on_demand}))};
 }

@@ -31,8 +31,10 @@ struct PolicyPoint {
   std::int64_t capacity_mib = 0;
   ThesisTotals no_prefetch;
   ThesisTotals naive_prefetch;
-  ThesisTotals listing_prefetch;  ///< with look-ahead offload: what all other figures use
+  ThesisTotals listing_prefetch;
+  ThesisTotals printed_prefetch;
   ThesisTotals soonest_prefetch;
+  ThesisTotals look_ahead_offload;  ///< the preset: what all other figures use
   ThesisTotals on_demand_offload;
 };
 

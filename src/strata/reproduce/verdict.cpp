@@ -40,18 +40,6 @@ void Tally::add(Verdict verdict) {
   not_judged += verdict == Verdict::not_judged;
 }
 
-Tally tally_of(std::span<const Finding> findings) {
-  Tally tally;
-  for (const Finding& finding : findings) tally.add(verdict_of(finding));
-  return tally;
-}
-
-Tally measured_tally_of(std::span<const Finding> findings) {
-  Tally tally;
-  for (const Finding& finding : findings) tally.add(measured_verdict_of(finding));
-  return tally;
-}
-
 NoteParts note_parts(std::string_view note) {
   constexpr std::string_view head = "rule: ";
   if (note.starts_with(head)) {

@@ -5,10 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
-/// What a row of a study says about the published statement, and how many say what.
+/// What a row of a study says about the published statement.
 namespace strata {
 
 enum class Verdict : std::uint8_t {
@@ -27,7 +26,7 @@ Verdict verdict_of(const Finding& finding);
 /// By what was measured beside it.
 Verdict measured_verdict_of(const Finding& finding);
 
-/// Statements of a study by their verdict. Rows that the study does not print are not in it.
+/// Rows by their verdict. Those that a study does not print are not in it.
 struct Tally {
   std::size_t held = 0;
   std::size_t not_held = 0;
@@ -36,8 +35,6 @@ struct Tally {
   std::size_t statements() const { return held + not_held + not_judged; }
   void add(Verdict verdict);
 };
-Tally tally_of(std::span<const Finding> findings);
-Tally measured_tally_of(std::span<const Finding> findings);
 
 /// A note is its rule ("holds above 30 %", "rule: above 30 %"), where the row has one of its own,
 /// and behind "; " the reason or remark.

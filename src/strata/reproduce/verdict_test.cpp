@@ -34,26 +34,6 @@ TEST(Verdict, of_what_was_measured_stands_for_itself) {
   EXPECT_EQ(measured_verdict_of(statement("", false, true)), Verdict::not_printed);
 }
 
-TEST(Verdict, tallies_count_the_rows_that_a_study_prints) {
-  const std::vector<Finding> rows = {
-      statement("a", true, true, MeasuredAnswer{"", false}),
-      statement("b", true, true, MeasuredAnswer{"", true}),
-      statement("c", true, false, MeasuredAnswer{"", std::nullopt}),
-      statement("d", false, false),
-      statement("", false, true),
-  };
-  const Tally tally = tally_of(rows);
-  EXPECT_EQ(tally.held, 2U);
-  EXPECT_EQ(tally.not_held, 1U);
-  EXPECT_EQ(tally.not_judged, 1U);
-  EXPECT_EQ(tally.statements(), 4U);
-  const Tally measured = measured_tally_of(rows);
-  EXPECT_EQ(measured.held, 1U);
-  EXPECT_EQ(measured.not_held, 1U);
-  EXPECT_EQ(measured.not_judged, 2U);
-  EXPECT_EQ(measured.statements(), 4U);
-}
-
 TEST(Verdict, a_note_is_its_rule_and_its_reason) {
   const auto parts = [](std::string_view note) {
     const NoteParts found = note_parts(note);

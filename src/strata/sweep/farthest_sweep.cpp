@@ -44,10 +44,10 @@ void FarthestSweep::plan_for(std::int64_t capacity_bytes) {
 }
 
 void FarthestSweep::schedule_for(const Rates& rates, double bytes_per_s) {
-  if (is_scheduled_ && (options_.prefetch != Prefetch::listing || scheduled_for_ == rates.hardware))
+  if (is_scheduled_ && (!goes_by_rates(planned_.prefetch()) || scheduled_for_ == rates.hardware))
     return;
   if (is_scheduled_) {
-    planned_.set_prefetch(Prefetch::listing, rates.compute_s, bytes_per_s);
+    planned_.set_prefetch(planned_.prefetch(), rates.compute_s, bytes_per_s);
   } else {
     planner_.swap_plan(scheduled_plan_);
     planned_.schedule(scheduled_plan_, options_, rates.compute_s, bytes_per_s);
@@ -62,7 +62,7 @@ PointTotals FarthestSweep::at(const Hardware& hardware) {
   Rates& rates = of_rates(hardware);
   if (rates.plan_number == plan_number_ && rates.same.holds(capacity_bytes)) return rates.totals;
   schedule_for(rates, hardware.bytes_per_s);
-  const PassLimits limits{capacity_bytes, hardware.bytes_per_s};
+  const PassLimits limits{capacity_bytes, hardware.bytes_per_s, options_.channel};
   rates.totals = totals_of(pass_.run(planned_, limits, rates.compute_s, Record::totals));
   rates.same = {capacity_bytes, pass_.margin_bytes()};
   rates.plan_number = plan_number_;

@@ -17,10 +17,10 @@ namespace strata {
 namespace {
 
 constexpr std::string_view text_columns[] = {
-    "model",          "machine", "dtype",     "policy", "prefetch",  "offload",   "objective",
-    "strict_minimum", "host",    "optimizer", "loss",   "recompute", "framework", "amp",
-    "attention",      "error",   "strategy",  "sp",     "schedule",  "exchange",  "overlap",
-    "balance",        "experts"};
+    "model",     "machine",        "dtype",  "policy",    "prefetch", "offload",   "channel",
+    "objective", "strict_minimum", "host",   "optimizer", "loss",     "recompute", "framework",
+    "amp",       "attention",      "error",  "strategy",  "sp",       "schedule",  "exchange",
+    "overlap",   "balance",        "experts"};
 constexpr std::string_view count_columns[] = {"point", "seq", "batch", "micro_batches"};
 constexpr std::string_view unit_ends[] = {"_s", "_bytes", "_mm2"};
 

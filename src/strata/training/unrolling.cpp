@@ -126,6 +126,28 @@ class Unroller {
       }
       for (std::size_t i = 0; i < node.inputs.size(); ++i) cut_along_time(node, i);
     }
+    keep_products_whole();
+  }
+
+  // A product that others need whole, as attention needs its keys, is computed once over all time
+  // steps: step by step it would read its weights again in each of them.
+  void keep_products_whole() {
+    std::vector<bool> is_read_by_time(graph_.nodes.size(), false);
+    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+      if (!runs_by_time_[*id]) continue;
+      const Node& node = graph_.nodes[*id];
+      if (class_is_products(node.op) && !is_read_by_time[*id]) {
+        runs_by_time_[*id] = false;
+        result_.partings[node.outputs[0]] = {};
+        result_.time_axis[node.outputs[0]] = -1;
+        continue;
+      }
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const NodeId producer = graph_.tensors[result_.root[node.inputs[i]]].producer;
+        if (producer != no_node && reads_own_time(bound_, result_, *id, i))
+          is_read_by_time[producer] = true;
+      }
+    }
   }
 
   // What a node that runs step by step reads along with its time steps is cut into them too,

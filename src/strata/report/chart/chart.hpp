@@ -105,6 +105,7 @@ struct Band {
   std::optional<Color> color;        ///< default: grey
   bool is_solid = false;             ///< drawn as a bar is; the label shows when pointed at
   std::optional<double> shade = {};  ///< 0 to 1 along one scale, dark to light; instead of a colour
+  std::string name = {};             ///< stands on a solid one where it has room
 };
 
 /// What a shade or the colour of solid bands means, in the legend.

@@ -162,7 +162,19 @@ class Panel {
     if (band.is_solid && (rect.width == 0 || rect.height == 0)) return;
     scene_.shapes.emplace_back(
         RectShape{.rect = rect, .style = band_style(band), .hint = band.label});
+    name_on_band(band, rect);
     if (!band.label.empty() && !band.is_solid) wishes_.push_back(places_in(rect, band.label));
+  }
+
+  void name_on_band(const Band& band, const Rect& rect) {
+    constexpr double size = 8;
+    if (band.name.empty() || !band.is_solid || rect.height < size) return;
+    if (text_width(band.name, size) > rect.width) return;
+    text({.text = band.name,
+          .place = {rect.x + rect.width / 2, rect.y + rect.height / 2 + size / 3},
+          .size = size,
+          .anchor = Anchor::middle,
+          .style = "text halo"});
   }
 
   /// Its two ends as numbers: enough to draw it, as it is straight on every axis it is used with.
