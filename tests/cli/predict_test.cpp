@@ -81,7 +81,7 @@ TEST(Predict, several_machines_are_one_table) {
   const Outcome outcome =
       run({"predict", "resnet18", "--on", "h200,l40s", "--price", "3,1", "--dtype", "tf32"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* part : {"h200", "l40s", "calibrated", "transferred", "cost per million"})
+  for (const char* part : {"h200", "l40s", "calibrated", "corrected", "cost per million"})
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
   EXPECT_EQ(run({"predict", "resnet18", "--on", "h200,l40s", "--price", "3"}).exit_code, 2);
   EXPECT_EQ(run({"predict", "resnet18", "--on", "h200", "--price", "3"}).exit_code, 2);

@@ -12,8 +12,14 @@ export function interval(expected: ExpectedTime): string {
   return `${format(low, "s")} to ${format(high, "s")}`;
 }
 
+/** How the times of kernels came from the machine that is named behind it. */
+export function kernelsFrom(calibration: unknown): string {
+  if (calibration === "calibrated") return "measured on";
+  return calibration === "corrected" ? "corrected from" : "transferred from";
+}
+
 export function expectedCards(document: ProfileDocument, expected: ExpectedTime): Card[] {
-  const from = expected.calibration === "calibrated" ? "measured on" : "transferred from";
+  const from = kernelsFrom(expected.calibration);
   const isHostBound = expected.host_s > expected.busy_s;
   return [
     {

@@ -246,7 +246,7 @@ function columnsOf(choice: MachineChoiceDocument): Column[] {
     { key: "machine", label: "machine", unit: "text", value: ({ machine }) => machine },
     ...optional.filter((column) => choice.machines.some((one) => column.value(one) !== null)),
     { key: "fits", label: "fits", unit: "text", value: ({ fits, refusal }) => (refusal !== undefined ? "" : fits === false ? "no" : "yes") },
-    { key: "calibration", label: "kernels", unit: "text", value: ({ expected }) => expected?.calibration ?? "", about: "measured on this GPU (calibrated), or transferred from another" },
+    { key: "calibration", label: "kernels", unit: "text", value: ({ expected }) => expected?.calibration ?? "", about: "measured on this GPU (calibrated), or transferred from another and, where something is known of this one, corrected" },
   ];
 }
 

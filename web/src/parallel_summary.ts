@@ -5,6 +5,7 @@ import { bar } from "./answer";
 import { cardList, type Card } from "./cards";
 import { changesOf } from "./changes";
 import { atCommas, h, kept, name, words } from "./dom";
+import { kernelsFrom } from "./expected";
 import { explanationOf } from "./findings";
 import { choiceOf, clusterTitle, partColor, partsOf, resultOf, sceneOfRanks } from "./parallel";
 import type { ParallelChoice, ParallelDocument, ParallelHead, ParallelResult, RankMemory } from "./schema";
@@ -59,7 +60,7 @@ function lead(document: ParallelDocument, result: Result): HTMLElement {
 }
 
 function cards(result: Result): HTMLElement {
-  const from = result.calibration === "calibrated" ? "measured on" : "transferred from";
+  const from = kernelsFrom(result.calibration);
   const all: Card[] = [
     {
       label: "expected",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far training scales: what the document says of each number of devices. It may be a file of a stranger: what is not
 // as it should be is a row without an answer.
+import { kernelsFrom } from "./expected";
 import { setupOf } from "./parallel";
 import type { Document, ParallelScaling } from "./schema";
 import { whole } from "./units";
@@ -134,7 +135,7 @@ function batchOf({ batch_per_device }: ParallelScaling, batch: number, all: Devi
 
 /// "pytorch-eager, kernels measured on h200".
 export function calibrationOf({ framework, calibration, calibrated_on }: ParallelScaling): string {
-  const from = text(calibrated_on) === "" ? "" : `kernels ${calibration === "calibrated" ? "measured on" : "transferred from"} ${text(calibrated_on)}`;
+  const from = text(calibrated_on) === "" ? "" : `kernels ${kernelsFrom(calibration)} ${text(calibrated_on)}`;
   return [text(framework), from].filter((each) => each !== "").join(", ");
 }
 

@@ -200,7 +200,8 @@ ExpectedProgram::ExpectedProgram(const Program& program, const ExpectedRequest& 
 const ExpectedProgram::ByCalibration& ExpectedProgram::by(const Calibration& calibration,
                                                           const KernelTimes& times) const {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<const ByCalibration>& found = by_calibration_[&calibration];
+  std::unique_ptr<const ByCalibration>& found =
+      by_calibration_[{&calibration, times.corrections()}];
   if (found == nullptr) {
     KernelList kernels(operations_, times);
     std::vector<std::int64_t> bytes = allocated_bytes_;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace strata {
 
@@ -58,7 +59,9 @@ class ExpectedProgram {
 
   std::vector<std::int64_t> allocated_bytes_;  // at steps, without scratch memory
   mutable std::mutex mutex_;
-  mutable std::map<const Calibration*, std::unique_ptr<const ByCalibration>> by_calibration_;
+  /// By calibration and corrections: machines differ in what is known of them.
+  using KernelsOf = std::pair<const Calibration*, const void*>;
+  mutable std::map<KernelsOf, std::unique_ptr<const ByCalibration>> by_calibration_;
 };
 
 /// What kernel times of a machine are made of.

@@ -313,13 +313,14 @@ TEST(Validation, of_published_image_networks_leaves_their_network_out) {
   EXPECT_NEAR(said.inside, share_inside(runs), 0.001);
 }
 
-// Nothing was fitted to these: nine GPUs, four of which nothing else is known of.
+// Nothing was fitted to these: nine GPUs, four of which nothing else is known of. What is done
+// beside training (input, logging) is in what was measured.
 TEST(Validation, of_training_on_nine_gpus_is_as_good_as_promised) {
   const auto runs = validate(load_truth("lambda-training"));
   EXPECT_EQ(runs.size(), 54U);
   const ErrorSummary errors = iteration_errors(runs);
-  EXPECT_LT(errors.mean, 0.13);
-  EXPECT_LT(std::fabs(errors.bias), 0.05);
+  EXPECT_LT(errors.mean, 0.12);
+  EXPECT_LT(std::fabs(errors.bias), 0.08);
   EXPECT_GE(share_inside(runs), 0.9);
 }
 

@@ -9,7 +9,6 @@ GpuRates gpu_rates(const CalibratedRates& rates) {
   read.clock_hz = rates.clock_hz;
   read.bytes_per_s = rates.bytes_per_s;
   read.l2_bytes = rates.cache_bytes;
-  read.l2_bytes_per_s = rates.bytes_per_s;
   for (const DType dtype : all_dtypes()) {
     const auto found = rates.flop_per_s.find(std::string(name_of(dtype)));
     read.matrix_flop_per_s[static_cast<std::size_t>(dtype)] =

@@ -73,10 +73,6 @@ std::optional<double> fp32_flop_per_joule(const Machine& machine) {
 /// taken to be like it.
 constexpr double lasting_here = 0.79;
 
-/// The last cache is so much faster than the memory where a machine does not say it: an RTX 4090's
-/// is five times, an H100's twice.
-constexpr double cache_gain = 3;
-
 /// Kernels of matrix units reach so much, beside what they reach on that GPU.
 double lasting_peak(const Machine& machine, DType dtype, double peak) {
   const Peak* found = find_peak(machine, dtype, ComputeUnit::matrix);
@@ -112,12 +108,8 @@ GpuRates gpu_rates(const Machine& machine) {
   if (memory == nullptr || !memory->bandwidth_bytes_per_s) lacks("the bandwidth of its memory");
   rates.bytes_per_s =
       memory->bandwidth_bytes_per_s->value * (machine.measured ? 1.0 : reached_share(*memory));
-  rates.l2_bytes_per_s = rates.bytes_per_s * cache_gain;
-  if (const MemoryLevel* cache = last_on_chip(machine)) {
+  if (const MemoryLevel* cache = last_on_chip(machine))
     rates.l2_bytes = cache->capacity_bytes.value;
-    if (cache->bandwidth_bytes_per_s)
-      rates.l2_bytes_per_s = std::max(rates.bytes_per_s, cache->bandwidth_bytes_per_s->value);
-  }
   const double fp32 = peak_of(machine, DType::fp32);
   if (fp32 <= 0) lacks("an fp32 peak");
   for (const DType dtype : all_dtypes())

@@ -13,7 +13,7 @@ struct GpuRates {
   double units = 0;        ///< SMs
   double clock_hz = 0;     ///< that it reaches
   double bytes_per_s = 0;  ///< that a long copy reaches, not the datasheet's
-  double l2_bytes = 0, l2_bytes_per_s = 0;
+  double l2_bytes = 0;
   std::array<double, 16> matrix_flop_per_s{};  ///< by DType: of the units that products run on
 
   /// The same, of which kernels reach the same share on every GPU: more where instructions for

@@ -25,14 +25,6 @@ std::uint32_t key_of(OperationClass kernel_class, DType precision) {
   return static_cast<std::uint32_t>(kernel_class) * 16 + static_cast<std::uint32_t>(precision);
 }
 
-/// What the kernel before has just written is read from the last cache, as far as it fits.
-double streamed_s(double bytes, const GpuRates& gpu) {
-  constexpr double read_share = 0.5;  // of what a kernel moves
-  if (gpu.l2_bytes <= 0) return bytes / gpu.bytes_per_s;
-  const double cached = std::max(0.0, 1 - read_share * bytes / gpu.l2_bytes);
-  return bytes * ((1 - cached) / gpu.bytes_per_s + cached / gpu.l2_bytes_per_s);
-}
-
 /// Some algorithms take no scratch memory and others many times the images: a mean is neither.
 double weighted_median(std::vector<std::pair<double, double>>& values_and_weights) {
   std::sort(values_and_weights.begin(), values_and_weights.end());
@@ -168,19 +160,19 @@ double ClassTimes::image_bytes(const KernelDims& d, DType precision) const {
 
 double ClassTimes::least_s(const KernelDims& d, const GpuRates& gpu, DType precision,
                            double kernels) const {
-  double moved_s = streamed_s(least_bytes(kernel_class_, precision, d), gpu);
+  double streamed_s = least_bytes(kernel_class_, precision, d) / gpu.bytes_per_s;
   const bool is_depthwise = form_ == KernelForm::depthwise;
-  if (form_ != KernelForm::convolution && !is_depthwise) return moved_s;
+  if (form_ != KernelForm::convolution && !is_depthwise) return streamed_s;
   // Beside the convolution: images and weights into another order, the result back.
   if (!is_depthwise && bytes_per_element(precision) == 2 && kernels > 3)
-    moved_s += 2 * image_bytes(d, precision) / gpu.bytes_per_s;
+    streamed_s += 2 * image_bytes(d, precision) / gpu.bytes_per_s;
   const auto [n, channels, filters, in, out, window, groups] = d;
   const DType type = is_depthwise ? DType::fp32 : precision;
   const bool has_own_units = gpu.peak(type) > gpu.peak(DType::fp32);
   // Convolutions gain nothing where products keep up more of the peak.
   const double peak =
       has_own_units ? std::min(gpu.kernel_peak(type), gpu.peak(type)) : gpu.kernel_peak(type);
-  return std::max(moved_s,
+  return std::max(streamed_s,
                   2 * n * out * filters * channels / groups * window / (peak * reached_peak));
 }
 

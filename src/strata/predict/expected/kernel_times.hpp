@@ -129,6 +129,8 @@ class KernelTimes {
   NearbyKernels nearby(const FrameworkOperation& operation, RunKind run) const;
   KernelTime time(const FrameworkOperation& operation, const NearbyKernels& nearby) const;
   const GpuRates& gpu() const { return gpu_; }
+  /// Whose corrections these are: the same on every GPU that on() makes of them; null: nobody's.
+  const void* corrections() const { return own_.get(); }
 
   /// The same calibration on another GPU; both share the classes.
   KernelTimes on(const GpuRates& gpu) const;

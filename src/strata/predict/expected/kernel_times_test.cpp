@@ -385,21 +385,5 @@ TEST_F(CorrectedTimes, take_factors_of_networks_in_their_framework_and_kind_of_r
   EXPECT_DOUBLE_EQ(corrected().time(forward(16384), inference).busy_s, plain_s);
 }
 
-// A tensor that was just written is read from the last cache, of which GPUs have very different
-// ones.
-TEST(KernelTimes, of_what_fits_into_the_last_cache_are_shorter_there) {
-  GpuRates other = round_gpu(), cached = round_gpu();
-  other.bytes_per_s = cached.bytes_per_s = 2e11;
-  other.l2_bytes = cached.l2_bytes = 4e6;
-  other.l2_bytes_per_s = cached.l2_bytes_per_s = 1e12;
-  cached.l2_bytes = 1e8;
-  const auto ratio = [&](double elements) {
-    return relu_times().time({elements}, cached).busy_s /
-           relu_times().time({elements}, other).busy_s;
-  };
-  EXPECT_LT(ratio(1e6), 0.7);  // 8 MB through the kernel
-  EXPECT_EQ(ratio(1e8), 1);    // 800 MB
-}
-
 }  // namespace
 }  // namespace strata

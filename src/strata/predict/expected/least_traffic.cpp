@@ -28,7 +28,12 @@ constexpr Accesses accesses[] = {
     {"column_sum", 1},
     {"global_pool.", 1},
     {"cross_entropy.", 1},
-    {"batch_norm", 2},
+    {"batch_norm.inference", 2},
+    {"batch_norm_nhwc.inference", 2},
+    // Statistics come first: inputs are read twice.
+    {"batch_norm.backward", 5},
+    {"batch_norm_nhwc.backward", 5},
+    {"batch_norm", 3},
     {"layer_norm.forward", 2},
     {"layer_norm.backward", 3},
     {"group_norm.forward", 2},
@@ -75,7 +80,8 @@ double least_bytes(OperationClass kernel_class, DType precision, const KernelDim
     case KernelForm::elements:
       // From 32 bits to 16 or back, whichever of the two names the class.
       return name == "stream.cast" ? d[0] * 6 : d[0] * numbers_of(name) * bytes;
-    case KernelForm::rows: return d[0] * d[1] * numbers_of(name) * bytes;
+    case KernelForm::rows:
+    case KernelForm::channels: return d[0] * d[1] * numbers_of(name) * bytes;
     case KernelForm::pool: return (d[0] + d[1]) * bytes;
     case KernelForm::convolution:
     case KernelForm::depthwise: {

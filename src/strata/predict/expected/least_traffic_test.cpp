@@ -21,6 +21,13 @@ TEST(LeastTraffic, is_each_number_once) {
             (2 * (8 * 9 + 4 * 16) + 4 * 8 * 9) * 2);
 }
 
+// Statistics of a batch come before what they normalise: inputs are read twice.
+TEST(LeastTraffic, of_batch_norm_reads_its_inputs_twice_in_training) {
+  EXPECT_EQ(bytes_of("batch_norm.forward", DType::fp32, {64, 1000}), 64 * 1000 * 3 * 4);
+  EXPECT_EQ(bytes_of("batch_norm_nhwc.backward", DType::bf16, {64, 1000}), 64 * 1000 * 5 * 2);
+  EXPECT_EQ(bytes_of("batch_norm.inference", DType::fp16, {64, 1000}), 64000 * 2 * 2);
+}
+
 TEST(LeastTraffic, of_a_cast_is_that_of_both_types) {
   EXPECT_EQ(bytes_of("stream.cast", DType::fp32, {100}), 600);
   EXPECT_EQ(bytes_of("stream.cast", DType::bf16, {100}), 600);
