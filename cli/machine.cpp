@@ -30,12 +30,11 @@ constexpr Argument machine_arguments[] = {{.name = "ACTION",
                                            .is_required = false,
                                            .repeats = true}};
 constexpr Flag machine_action_flags[] = {
-    machine_json_flag,       machine_csv_flag,         html_flag,
-    machine_output_flag,     machine_device_flag,      machine_quick_flag,
-    machine_dry_run_flag,    machine_calibrate_flag,   machine_framework_flag,
-    machine_only_flag,       machine_collectives_flag, machine_nccl_flag,
-    machine_from_flag,       machine_source_flag,      machine_date_flag,
-    machine_measured_on_flag};
+    machine_json_flag,    machine_csv_flag,         html_flag,
+    machine_output_flag,  machine_device_flag,      machine_quick_flag,
+    machine_dry_run_flag, machine_calibrate_flag,   machine_framework_flag,
+    machine_only_flag,    machine_collectives_flag, machine_nccl_flag,
+    machine_from_flag,    machine_source_flag,      machine_measured_on_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";

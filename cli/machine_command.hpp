@@ -32,9 +32,7 @@ inline constexpr Flag machine_output_flag{.name = "out",
                                           .also = "output"};
 
 inline constexpr Flag machine_device_flag{
-    .name = "device",
-    .value = "DEVICE",
-    .help = "measure: all (default), cpu, cuda, cuda:N, cuda:all."};
+    .name = "device", .value = "DEVICE", .help = "measure: all, cpu, cuda, cuda:N, cuda:all."};
 inline constexpr Flag machine_quick_flag{
     .name = "quick", .help = "measure: fewer samples, in less than ten seconds."};
 
@@ -53,21 +51,17 @@ inline constexpr Flag machine_framework_flag{
 inline constexpr Flag machine_only_flag{
     .name = "only", .value = "TEXT", .help = "--calibrate: only cases with TEXT in their names."};
 
-inline constexpr Flag machine_from_flag{
-    .name = "from",
-    .value = "FILE",
-    .help = "fit MACHINE: a table of kernels (.csv, .csv.gz) or a truth set; may be repeated.",
-    .offer = Offer::file,
-    .repeats = true};
+inline constexpr Flag machine_from_flag{.name = "from",
+                                        .value = "FILE",
+                                        .help = "fit: a table of kernels or a truth set.",
+                                        .offer = Offer::file,
+                                        .repeats = true};
 inline constexpr Flag machine_source_flag{
-    .name = "source", .value = "TEXT", .help = "fit MACHINE: where the tables are from."};
-inline constexpr Flag machine_date_flag{
-    .name = "date", .value = "DATE", .help = "fit MACHINE: of the tables and runs."};
-inline constexpr Flag machine_measured_on_flag{
-    .name = "measured-on",
-    .value = "MACHINE",
-    .help = "fit MACHINE: the machine of the tables, if it is another card of the same chip.",
-    .offer = Offer::machine};
+    .name = "source", .value = "TEXT", .help = "fit: where the tables are from."};
+inline constexpr Flag machine_measured_on_flag{.name = "measured-on",
+                                               .value = "MACHINE",
+                                               .help = "fit: the card of the tables.",
+                                               .offer = Offer::machine};
 
 struct MachineSubcommand {
   std::string_view name;

@@ -8,7 +8,6 @@
 #include "strata/api/fit_transfer.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
-#include "strata/base/this_run.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/report/table.hpp"
 
@@ -21,7 +20,7 @@ namespace strata {
 namespace {
 
 constexpr Flag machine_fit_flags[] = {machine_output_flag, machine_from_flag, machine_source_flag,
-                                      machine_date_flag, machine_measured_on_flag};
+                                      machine_measured_on_flag};
 
 std::string networks_text(const FittedTransfer& fitted, const TextStyle& style) {
   Table table({{.title = "networks of", .least_width = 16},
@@ -51,8 +50,6 @@ int run_fit_transfer(const Request& request, const std::string& name) {
   FitTransferRequest fit;
   fit.from = request.arguments.values(machine_from_flag);
   fit.source = std::string(request.arguments.value(machine_source_flag).value_or(""));
-  fit.date =
-      std::string(request.arguments.value(machine_date_flag).value_or(this_moment().substr(0, 10)));
   std::optional<Machine> measured_on;
   if (const auto card = request.arguments.value(machine_measured_on_flag)) {
     measured_on = load_machine(*card);
@@ -71,7 +68,7 @@ int run_fit_transfer(const Request& request, const std::string& name) {
   OutputFiles outputs(request.arguments);
   outputs.write(machine_output_flag, [&] { return to_json(fitted.calibration); });
   if (!outputs.took_stdout()) {
-    print(fits_text(fitted.calibration, request.style));
+    if (!fitted.calibration.classes.empty()) print(fits_text(fitted.calibration, request.style));
     if (!fitted.networks.empty()) print(networks_text(fitted, request.style));
   }
   return exit_code::done;
@@ -79,7 +76,7 @@ int run_fit_transfer(const Request& request, const std::string& name) {
 
 int run_machine_fit(const Request& request, std::span<const std::string> files) {
   if (request.arguments.has(machine_from_flag)) return run_fit_transfer(request, files.front());
-  for (const Flag* flag : {&machine_source_flag, &machine_date_flag, &machine_measured_on_flag}) {
+  for (const Flag* flag : {&machine_source_flag, &machine_measured_on_flag}) {
     if (request.arguments.has(*flag))
       fail(ErrorKind::usage, "--{} goes with --from: strata machine fit MACHINE --from FILE",
            flag->name);

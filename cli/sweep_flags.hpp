@@ -34,7 +34,7 @@ inline constexpr Flag sweep_dtype_flag{
 inline constexpr Flag sweep_policy_flag{
     .name = "policy", .value = "LIST", .help = "What stays on chip: best, thesis, belady."};
 inline constexpr Flag sweep_prefetch_flag{
-    .name = "prefetch", .value = "LIST", .help = "none, next-layer, listing, soonest, …"};
+    .name = "prefetch", .value = "LIST", .help = "none, next-layer, listing, soonest."};
 inline constexpr Flag sweep_offload_flag{
     .name = "offload", .value = "LIST", .help = "on-demand, look-ahead."};
 inline constexpr Flag sweep_optimizer_flag{

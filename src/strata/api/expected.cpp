@@ -62,8 +62,13 @@ std::shared_ptr<const Calibration> numbers_for(const Calibration& calibration,
 }
 
 GpuRates rates_measured_on(const Calibration& calibration) {
-  return calibration.rates ? gpu_rates(*calibration.rates)
-                           : gpu_rates(load_recorded_machine(calibration.machine));
+  if (!calibration.rates) return gpu_rates(load_recorded_machine(calibration.machine));
+  GpuRates rates = gpu_rates(*calibration.rates);
+  if (!calibration.base.empty()) {  // another card of the same chip, which issues as much per clock
+    const GpuRates chip = gpu_rates(load_recorded_machine(calibration.machine));
+    rates.issues_per_s *= chip.issues_per_s / (chip.units * chip.clock_hz);
+  }
+  return rates;
 }
 
 /// Kernels of another GPU are other kernels: with this, 89 % of 298 published runs of 52 image

@@ -201,6 +201,16 @@ TEST(ExpectedTime, of_what_nobody_measured_names_its_classes) {
   EXPECT_GT(guessed.high_s / guessed.low_s, 1.5);
 }
 
+// What is known of a V100 is of its PCIe card: forward and backward follow it alike.
+TEST(ExpectedTime, by_tables_of_another_card_of_the_chip_is_that_of_the_card_by_its_clock) {
+  const ExpectedCase one{"resnet18", std::nullopt, {}};
+  const ExpectedTime card = expected_of(one, 64, {}, "v100-pcie");
+  const ExpectedTime faster = expected_of(one, 64, {}, "v100");
+  EXPECT_EQ(faster.calibration, CalibrationUse::corrected);
+  EXPECT_LT(faster.busy_s, card.busy_s);
+  EXPECT_GT(faster.busy_s, 0.85 * card.busy_s);  // 1.38 and 1.53 GHz
+}
+
 TEST(ExpectedTime, is_a_number_in_every_type_on_every_gpu) {
   const Graph graph = load_model("resnet18");
   for (const std::string_view name :

@@ -181,13 +181,15 @@ std::size_t factors_fitted_to(const TruthSet& set, RunKind run, const Calibratio
 FittedTransfer fit_transfer(const Machine& machine, const FitTransferRequest& request,
                             const std::function<void(std::size_t, std::size_t)>& progress) {
   constexpr std::string_view framework = "pytorch-eager";
+  if (const auto reason = ExpectedTimes::reason_against(machine, {}))
+    fail(ErrorKind::unsupported, "{}", *reason);
   FittedTransfer result;
   Calibration& made = result.calibration;
   made.name = fmt::format("{}-{}", machine.name, framework);
   made.machine = machine.name;
   made.framework = framework;
   made.host = "that of the base";
-  made.date = request.date;
+  made.date = "that of the sources";
   made.base = fmt::format("h200-{}", framework);
   if (request.measured_on != nullptr)
     made.rates = calibrated_rates(gpu_rates(*request.measured_on));
@@ -217,6 +219,9 @@ FittedTransfer fit_transfer(const Machine& machine, const FitTransferRequest& re
     result.networks.push_back(std::move(one));
   }
   made.networks = std::move(factors);
+  if (made.classes.empty() && made.networks.empty())
+    fail(ErrorKind::input, "nothing is known of {} by these files: {}", machine.name,
+         fmt::join(result.notes, "; "));
   return result;
 }
 

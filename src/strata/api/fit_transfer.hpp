@@ -22,7 +22,6 @@ struct FitTransferRequest {
   /// other machines are left out.
   std::vector<std::string> from;
   std::string source;  ///< of the tables
-  std::string date;
   /// That the tables were measured on, where it differs from the machine; null: the machine.
   const Machine* measured_on = nullptr;
 };

@@ -116,8 +116,8 @@ NetworkFactors networks_from(const CalibrationJson& json, const std::string& pla
   read.factors = members(object, "factors", [](const CalibrationJson& one, const std::string& at) {
     return positive_number(one, at);
   });
-  read.runs = static_cast<std::int64_t>(object.positive("runs"));
-  read.networks = static_cast<std::int64_t>(object.positive("networks"));
+  read.runs = object.maybe_count("runs").value_or(0);
+  read.networks = object.maybe_count("networks").value_or(0);
   read.error = object.maybe_not_negative("left_out_error").value_or(0);
   read.widening = object.maybe_not_negative("widening").value_or(0);
   read.source = object.text("source");

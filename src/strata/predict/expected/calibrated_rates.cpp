@@ -9,6 +9,7 @@ GpuRates gpu_rates(const CalibratedRates& rates) {
   read.clock_hz = rates.clock_hz;
   read.bytes_per_s = rates.bytes_per_s;
   read.l2_bytes = rates.cache_bytes;
+  read.issues_per_s = rates.units * rates.clock_hz;
   for (const DType dtype : all_dtypes()) {
     const auto found = rates.flop_per_s.find(std::string(name_of(dtype)));
     read.matrix_flop_per_s[static_cast<std::size_t>(dtype)] =

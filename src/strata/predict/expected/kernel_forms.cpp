@@ -191,7 +191,7 @@ std::vector<double> first_coefficients(KernelForm form) {
     case KernelForm::lookup: return {5, 8, 8};
     case KernelForm::list: return {5, 12, 0.1};
     case KernelForm::recurrent: return {10, 3, 0.3};
-    case KernelForm::attention: return {5, 2, 8, 64, 0.3, 0.3};
+    case KernelForm::attention: return {5, 4, 8, 64, 0.3, 0.3};
   }
   return {1};
 }
