@@ -30,10 +30,11 @@ kernels l40s l40s
 kernels rtx-pro-6000-server rtx_pro_6000_server
 # Products of an A100 in a loop are faster than in training for hours: published iterations of language models on it are off by 5 % without
 # them and by 9 % with them.
-for gpu in a100-80gb a100-40gb; do
-  fit "$gpu" --from "$tables/kernels/a100_sxm-prefill-attention.csv.gz" --from "$tables/operators/a100-80gb-pcie.csv.gz" \
-    --source "$aiconfigurator; $neusight" $([[ $gpu == a100-80gb ]] || echo --measured-on a100-80gb)
-done
+a100() { # MACHINE ARGUMENTS...
+  fit "$@" --from "$tables/kernels/a100_sxm-prefill-attention.csv.gz" --from "$tables/operators/a100-80gb-pcie.csv.gz" --source "$aiconfigurator; $neusight"
+}
+a100 a100-80gb
+a100 a100-40gb --measured-on a100-80gb
 fit l4 --from "$tables/operators/l4.csv.gz" --source "$neusight"
 # Single products of these two take 1.2 to 1.4 times what transformers of the same source show (neusight-transformers): the cards were hot.
 for gpu in t4 p100; do
