@@ -73,6 +73,8 @@ class TableReader {
 
   const std::string& text(std::string_view name) const {
     const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found == names_.end())
+      fail(ErrorKind::input, "line 1: expected a column {}, and the heading has none", name);
     return cells_[static_cast<std::size_t>(found - names_.begin())];
   }
 

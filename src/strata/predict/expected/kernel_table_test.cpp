@@ -101,6 +101,7 @@ TEST(KernelTable, that_is_wrong_is_refused_with_its_line) {
   EXPECT_EQ(names("a,b\n", "time_us"), "");
   EXPECT_EQ(names("a,time_us\n", "expected columns"), "");
   EXPECT_EQ(names("dtype,m,n,k,time_us\nbfloat16,1,2,3\n", "line 2: expected 5 cells"), "");
+  EXPECT_EQ(names("operator,d0,d6,time_us\nlinear,1,2,200\n", "expected a column d1"), "");
   EXPECT_EQ(names("dtype,m,n,k,time_us\nbfloat16,1,2,3,0\n", "line 2: time_us"), "");
   EXPECT_EQ(names("dtype,m,n,k,time_us\nbfloat16,1,-2,3,4\n", "line 2: n"), "");
   EXPECT_EQ(names("dtype,m,n,k,time_us\nbfloat16,1,nan,3,4\n", "line 2: n"), "");
