@@ -83,7 +83,7 @@ void widen(Time& time, double by) {
   time.high_s = time.time_s * std::exp(std::hypot(high, by));
 }
 
-/// What networks in the framework said of the machine; null: none ran.
+/// The factors that networks in the framework gave for such runs; null: none ran.
 const NetworkFactors* networks_of(const Calibration* transfer, const Framework& framework,
                                   RunKind run) {
   if (transfer == nullptr) return nullptr;

@@ -57,7 +57,7 @@ struct HostCall {
   std::string_view operation = {};  ///< "aten::mm", of a recording, which must outlive this
 };
 
-/// What regressions over whole networks tell apart.
+/// Regressions over whole networks tell these kinds of runs apart.
 struct RunKind {
   bool is_inference = false;
   bool in_16_bits = false;  ///< any product

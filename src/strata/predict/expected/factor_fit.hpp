@@ -23,7 +23,7 @@ struct NetworkRun {
 struct FactorFit {
   std::vector<double> factors;  ///< of each group
   std::size_t networks = 0;
-  /// Of networks that the fit did not see, each left out in turn.
+  /// The errors are those of networks that the fit did not see, each left out in turn.
   double error = 0, bias = 0;  ///< mean |expected/measured - 1|, and its mean
   double median = 0;
   double widening = 0;  ///< of the interval, in logarithms, with which nine of ten are inside
